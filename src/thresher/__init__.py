@@ -1,0 +1,1 @@
+"""Private, large-scale answers to r-of-k threshold queries."""
