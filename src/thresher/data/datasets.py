@@ -1,0 +1,101 @@
+"""Data sets at hand without a download: ADULT, and a stand-in of the shape of LOANS."""
+
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from thresher.data.reading import read
+from thresher.data.records import Records
+from thresher.features import IntegerRange
+from thresher.schema import Schema
+
+LOANS_RECORDS = 42_535
+LOANS_SIZES = {
+    "loan_amnt": 101, "funded_amnt": 101, "funded_amnt_inv": 101, "int_rate": 101,
+    "installment": 101, "annual_inc": 101, "dti": 101, "delinq_2yrs": 17, "inq_last_6mths": 27,
+    "mths_since_last_delinq": 122, "mths_since_last_record": 122, "open_acc": 62, "pub_rec": 7,
+    "revol_bal": 101, "revol_util": 122, "total_acc": 101, "total_pymnt": 101,
+    "total_pymnt_inv": 101, "total_rec_prncp": 101, "total_rec_int": 101,
+    "total_rec_late_fee": 101, "recoveries": 101, "collection_recovery_fee": 101,
+    "last_pymnt_amnt": 101, "delinq_amnt": 101, "pub_rec_bankruptcies": 4,
+    "settlement_amount": 101, "settlement_percentage": 101, "settlement_term": 26, "term": 3,
+    "grade": 8, "sub_grade": 36, "emp_length": 12, "home_ownership": 6,
+    "verification_status": 4, "issue_d": 61, "loan_status": 5, "purpose": 15, "zip_code": 1001,
+    "addr_state": 51, "earliest_cr_line": 72, "last_pymnt_d": 61, "next_pymnt_d": 121,
+    "last_credit_pull_d": 145, "debt_settlement_flag": 3, "debt_settlement_flag_date": 145,
+    "settlement_status": 4, "settlement_date": 145,
+}  # fmt: skip
+
+
+def adult() -> Records:
+    """UCI ADULT: 48,842 records, 14 features, 588 one-hot columns, coded as in the literature.
+
+    Becker & Kohavi (1996), CC BY 4.0; see ATTRIBUTION.md beside the file.
+
+    Example:
+        >>> adult().n
+        48842
+    """
+    with as_file(files("thresher.data").joinpath("adult.csv.xz")) as path:
+        return read(path, adult_schema())
+
+
+def adult_schema() -> Schema:
+    """The public description of ADULT's columns, from its code book."""
+    with as_file(files("thresher.data").joinpath("adult.schema.json")) as path:
+        return Schema.load(path)
+
+
+def loans(path: str | Path) -> Records:
+    """LOANS, from the processed file of the literature, which you must have.
+
+    The file is `loans.csv` (42,535 integer-coded records, 48 features) of the repositories of
+    Vietri et al. (2020) and Aydore et al. (2021), drawn from Lending Club's public loan data.
+
+    Args:
+        path: Where the CSV file is.
+    """
+    return read(path, loans_schema())
+
+
+def loans_schema() -> Schema:
+    """The public description of LOANS: every feature is coded 0 to size-1."""
+    return Schema(
+        IntegerRange(name=name, low=0, high=size - 1, nulls=0)
+        for name, size in LOANS_SIZES.items()
+    )
+
+
+def loans_like(seed: int, n: int = LOANS_RECORDS) -> Records:
+    """A made-up stand-in with the shape of LOANS: the same columns and sizes, no real loan.
+
+    A handful of latent traits drive all columns, so they correlate; each column has its own
+    skew, and some hold one value for nearly everyone, as LOANS' settlement columns do.
+
+    Args:
+        seed: Two calls with one seed give the same records.
+        n: The number of records.
+
+    Example:
+        >>> loans_like(seed=0, n=100)
+        Records(100 records, 48 features, 4427 one-hot columns)
+    """
+    rng = np.random.default_rng(seed)
+    traits = rng.standard_normal((n, 6))
+    columns = [_skewed_column(traits, size, rng) for size in LOANS_SIZES.values()]
+    return Records(loans_schema(), columns)
+
+
+def _skewed_column(
+    traits: npt.NDArray[np.float64], size: int, rng: np.random.Generator
+) -> npt.NDArray[np.uint64]:
+    loadings = rng.standard_normal(traits.shape[1]) * rng.choice([0.0, 1.0], traits.shape[1])
+    score = traits @ loadings + rng.standard_normal(len(traits)) * rng.uniform(0.2, 1.5)
+    quantile = (np.argsort(np.argsort(score)) + 0.5) / len(score)
+    weights = np.arange(1, size + 1, dtype=float) ** -rng.uniform(0.2, 1.6)
+    if rng.random() < 0.25:
+        weights[0] += rng.uniform(3, 20) * weights.sum()
+    cumulative = np.cumsum(weights) / weights.sum()
+    return np.minimum(np.searchsorted(cumulative, quantile), size - 1).astype(np.uint64)

@@ -1,0 +1,45 @@
+"""Reading and writing small JSON files so that no reader ever meets half a file."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from thresher.errors import ThresherError
+
+
+def read_json(path: str | Path, error: type[ThresherError]) -> Any:
+    """The JSON value in a file; `error` says in words why there is none."""
+    try:
+        return json.loads(Path(path).read_text("utf-8"))
+    except OSError as fault:
+        raise error(f"cannot be read: {fault.strerror}") from None
+    except UnicodeDecodeError:
+        raise error("is not text in UTF-8") from None
+    except json.JSONDecodeError as fault:
+        raise error(f"is not JSON: {fault.msg} at line {fault.lineno}, column {fault.colno}") from None
+
+
+def write_json(path: str | Path, value: object) -> None:
+    """Write a JSON file whole or not at all."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a text file whole or not at all: into a neighbour first, then renamed over."""
+    target = Path(path)
+    try:
+        descriptor, neighbour = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(neighbour, 0o644)
+            os.replace(neighbour, target)
+        except BaseException:
+            os.unlink(neighbour)
+            raise
+    except OSError as fault:
+        raise ThresherError(f"{target} cannot be written: {fault.strerror}") from None
