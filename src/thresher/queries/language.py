@@ -1,0 +1,202 @@
+"""The query language of analysts.
+
+    2 of: race=Black, sex=Female, income=>50K
+    all of: education-num in {13,14,15,16}, age=65..84
+    any of: race!=White, hours-per-week=60..
+
+A query is `N of:`, `all of:` or `any of:` and conditions set apart by commas; without such an
+opening, all conditions must hold. A condition is `feature=value`, `feature!=value`,
+`feature in {a, b}`, `feature not in {a, b}`, or for numbers a range `feature=low..high`, both
+ends included and either one optional; a set may hold ranges. A number stands for the bin that holds it. Names and
+values with commas, braces or blanks at their ends go in double quotes, `"` and `\\` escaped by `\\`.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from thresher.errors import QueryError
+from thresher.features import Categorical, Feature
+from thresher.queries.query import Condition, Query, code_of
+from thresher.schema import Schema
+
+_OPENING = re.compile(r"\s*(?:(all)|(any)|(\d+))\s+of\s*:", re.IGNORECASE)
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_OPERATOR = re.compile(r"\s*(!=|=|not\s+in\s*(?=\{)|in\s*(?=\{))\s*")
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_RANGE = re.compile(rf"({_NUMBER})?\s*\.\.\s*({_NUMBER})?")
+
+
+class ParseError(QueryError):
+    """The text is not a query; the message points at the character."""
+
+    def __init__(self, text: str, position: int, fault: str) -> None:
+        self.position = position
+        line = text.replace("\n", " ").replace("\t", " ")
+        near = f"{line[position : position + 20]!r}" if position < len(text) else "the end"
+        super().__init__(
+            f"at character {position + 1} ({near}): {fault}\n  {line}\n  {' ' * position}^"
+        )
+
+
+def parse(text: str, schema: Schema) -> Query:
+    """Read one query.
+
+    Example:
+        >>> from thresher.data import datasets
+        >>> parse("2 of: race=Black, sex=Female, income=>50K", datasets.adult_schema()).k
+        3
+    """
+    return _Parser(text, schema).query()
+
+
+def text_of(query: Query, schema: Schema) -> str:
+    """Write one query, so that parsing it gives the query back."""
+    conditions = ", ".join(_condition_text(c, schema[c.feature]) for c in query.conditions)
+    if query.r == query.k:
+        return f"all of: {conditions}"
+    return f"any of: {conditions}" if query.r == 1 else f"{query.r} of: {conditions}"
+
+
+def _condition_text(condition: Condition, feature: Feature) -> str:
+    name, codes = _quoted(feature.name, r"[=!,{}\"\s]"), condition.codes
+    labels = [_quoted(feature.labels[code], r"[,{}\"]|\.\.|^\s|\s$") for code in codes]
+    if len(codes) == 1:
+        return f"{name}={labels[0]}"
+    numbers = feature.size - len(feature.extra)
+    unbroken = codes and codes == tuple(range(codes[0], codes[-1] + 1)) and codes[-1] < numbers
+    if unbroken and not isinstance(feature, Categorical):
+        return f"{name}={labels[0]}..{labels[-1]}"
+    return f"{name} in {{{','.join(labels)}}}"
+
+
+def _quoted(word: str, special: str) -> str:
+    if not re.search(special, word):
+        return word
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+@dataclass
+class _Parser:
+    """A cursor over the text; each method reads one part and moves on."""
+
+    text: str
+    schema: Schema
+    at: int = 0
+
+    def query(self) -> Query:
+        opening = _OPENING.match(self.text)
+        self.at = opening.end() if opening else 0
+        conditions = [self.condition()]
+        while self.at < len(self.text):
+            self.at += 1  # the comma at which the last condition ended
+            before = self.at
+            conditions.append(self.condition())
+            if conditions[-1].feature in {c.feature for c in conditions[:-1]}:
+                raise self.fault(
+                    f"the feature {conditions[-1].feature!r} stands twice (use a set: in {{…}})",
+                    before,
+                )
+        k = len(conditions)
+        if not opening or opening[1]:
+            return Query(conditions, k)
+        r = 1 if opening[2] else int(opening[3])
+        if not 1 <= r <= k:
+            raise self.fault(f"{r} of {k} conditions is not possible", opening.start(3))
+        return Query(conditions, r)
+
+    def condition(self) -> Condition:
+        begin = self.skip_blanks()
+        name = self.name()
+        operator = _OPERATOR.match(self.text, self.at)
+        if not operator:
+            raise self.fault(f"expected =, != or 'in {{…}}' after {name!r}", self.at)
+        try:
+            feature = self.schema[name]
+        except QueryError as fault:
+            raise self.fault(str(fault), begin) from None
+        self.at = operator.end()
+        word = operator[1]
+        braced = self.text.startswith("{", self.at)
+        codes = self.set_codes(feature) if braced else self.codes(feature)
+        if word.startswith(("!", "n")):
+            codes = set(range(feature.size)) - set(codes)
+        if self.skip_blanks() < len(self.text) and self.text[self.at] != ",":
+            raise self.fault("expected a comma or the end", self.at)
+        return Condition(name, codes)
+
+    def name(self) -> str:
+        if not self.text[self.at :].strip():
+            raise self.fault("expected a condition such as race=Black", self.at)
+        quoted = _QUOTED.match(self.text, self.at)
+        if quoted:
+            self.at = quoted.end()
+            return _unescaped(quoted[1])
+        end = re.compile(r"\s*(?:!=|=|,|\bnot\s+in\s*\{|\bin\s*\{|$)").search(self.text, self.at)
+        assert end is not None
+        begin, self.at = self.at, end.start()
+        if begin == self.at:
+            raise self.fault("expected the name of a feature", begin)
+        return self.text[begin : self.at]
+
+    def codes(self, feature: Feature, stops: str = ",") -> Iterable[int]:
+        """The codes of one value or one range, up to one of the stops."""
+        begin = self.skip_blanks()
+        word, quoted = self.value(stops)
+        if not word and not quoted:
+            raise self.fault(f"expected a value of {feature.name!r}", begin)
+        span = None if quoted else _RANGE.fullmatch(word)
+        if span and not isinstance(feature, Categorical):
+            low = float(span[1]) if span[1] else float("-inf")
+            high = float(span[2]) if span[2] else float("inf")
+            codes = feature.codes_between(low, high)
+            if not codes:
+                raise self.fault(f"the range {word} holds no value of {feature.name!r}", begin)
+            return codes
+        try:
+            return (code_of(self.schema, feature.name, word),)
+        except QueryError as fault:
+            raise self.fault(str(fault), begin) from None
+
+    def set_codes(self, feature: Feature) -> Iterable[int]:
+        opened, self.at = self.at, self.at + 1
+        codes: list[int] = []
+        if self.skip_blanks() < len(self.text) and self.text[self.at] == "}":
+            self.at += 1
+            return codes
+        while True:
+            codes.extend(self.codes(feature, stops=",}"))
+            if self.at >= len(self.text):
+                raise self.fault("this brace is never closed", opened)
+            self.at += 1
+            if self.text[self.at - 1] == "}":
+                return codes
+
+    def value(self, stops: str) -> tuple[str, bool]:
+        """A value up to one of the stops, and whether it was quoted; the stop is not consumed."""
+        quoted = _QUOTED.match(self.text, self.at)
+        if quoted:
+            self.at = quoted.end()
+            self.skip_blanks()
+            if self.at < len(self.text) and self.text[self.at] not in stops:
+                raise self.fault("expected a comma after the quoted value", self.at)
+            return _unescaped(quoted[1]), True
+        begin = self.at
+        if self.text[begin : begin + 1] == '"':
+            raise self.fault("this quote is never closed", begin)
+        while self.at < len(self.text) and self.text[self.at] not in stops:
+            self.at += 1
+        return self.text[begin : self.at].strip(), False
+
+    def skip_blanks(self) -> int:
+        while self.at < len(self.text) and self.text[self.at].isspace():
+            self.at += 1
+        return self.at
+
+    def fault(self, words: str, position: int) -> ParseError:
+        return ParseError(self.text, position, words)
+
+
+def _unescaped(word: str) -> str:
+    return re.sub(r"\\(.)", r"\1", word)

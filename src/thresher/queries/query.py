@@ -1,0 +1,106 @@
+"""One question: what fraction of people meet at least r of these k conditions?"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from thresher.errors import QueryError
+from thresher.features import Categorical
+from thresher.queries.threshold import Threshold
+from thresher.schema import Schema
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One feature's value lies in a set of codes: one value, several, a range, or all but some.
+
+    Attributes:
+        feature: The feature's name.
+        codes: The codes that meet the condition, ascending.
+    """
+
+    feature: str
+    codes: tuple[int, ...]
+
+    def __init__(self, feature: str, codes: Iterable[int]) -> None:
+        object.__setattr__(self, "feature", feature)
+        object.__setattr__(self, "codes", tuple(sorted({int(code) for code in codes})))
+
+
+@dataclass(frozen=True)
+class Query:
+    """At least r of these conditions hold.
+
+    Example:
+        >>> from thresher.data import datasets
+        >>> schema = datasets.adult_schema()
+        >>> query = Query.where(schema, {"race": "Black", "age": range(65, 85)}, r=1)
+        >>> query.text(schema)
+        'any of: race=Black, age=65..84'
+    """
+
+    conditions: tuple[Condition, ...]
+    r: int
+
+    def __init__(self, conditions: Iterable[Condition], r: int | None = None) -> None:
+        object.__setattr__(self, "conditions", tuple(conditions))
+        # The rules of a threshold (k ≥ 1, distinct features, 1 ≤ r ≤ k) are those of a query.
+        object.__setattr__(self, "r", Threshold((c.feature for c in self.conditions), r).r)
+
+    @classmethod
+    def where(cls, schema: Schema, wanted: Mapping[str, object], r: int | None = None) -> "Query":
+        """A query from values: `{"race": "Black", "age": range(65, 85)}`.
+
+        Args:
+            schema: The features.
+            wanted: For each feature a value, or a set, list or range of values.
+            r: How many must hold; all of them if not given.
+        """
+        conditions = []
+        for name, value in wanted.items():
+            several = isinstance(value, Collection) and not isinstance(value, str | bytes)
+            values: Iterable[object] = value if several else (value,)  # type: ignore[assignment]
+            conditions.append(Condition(name, (code_of(schema, name, v) for v in values)))
+        return cls(conditions, r)
+
+    @classmethod
+    def parse(cls, text: str, schema: Schema) -> "Query":
+        """A query in the language of analysts; see `thresher.queries.language`."""
+        from thresher.queries.language import parse
+
+        return parse(text, schema)
+
+    @property
+    def k(self) -> int:
+        """The number of conditions."""
+        return len(self.conditions)
+
+    @property
+    def threshold(self) -> Threshold:
+        """The threshold over the same features."""
+        return Threshold((condition.feature for condition in self.conditions), self.r)
+
+    def check(self, schema: Schema) -> None:
+        """Raise a QueryError unless every condition is about the schema's features and codes."""
+        for condition in self.conditions:
+            size = schema[condition.feature].size
+            if condition.codes and not 0 <= condition.codes[0] <= condition.codes[-1] < size:
+                raise QueryError(
+                    f"the codes of feature {condition.feature!r} run from 0 to {size - 1}"
+                )
+
+    def text(self, schema: Schema) -> str:
+        """The query in the language of analysts; parsing it gives the query back."""
+        from thresher.queries.language import text_of
+
+        return text_of(self, schema)
+
+
+def code_of(schema: Schema, name: str, value: object) -> int:
+    """The code of a value that a query names, or a QueryError that lists what there is."""
+    feature = schema[name]
+    code = feature.code_of(value)
+    if code is None:
+        known = ", ".join(feature.labels[:12]) + (", …" if feature.size > 12 else "")
+        kind = "values" if isinstance(feature, Categorical) else "values or bins"
+        raise QueryError(f"feature {name!r} has no value {value!r}; its {kind}: {known}")
+    return code

@@ -1,0 +1,292 @@
+"""Threshold workloads (Section 2.3 of the paper): thresholds that stand for all their queries.
+
+The queries themselves are never listed. A query's id is its place in the concatenation of the
+thresholds' tables, each read in C order; ids and counts are Python integers, so a workload of
+10^15 queries is an ordinary object.
+"""
+
+import bisect
+import itertools
+import json
+import math
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, overload
+
+from thresher.errors import ParameterError, QueryError
+from thresher.files import read_json, write_text
+from thresher.queries.query import Condition, Query
+from thresher.queries.threshold import Threshold
+from thresher.schema import Schema
+
+
+@dataclass(frozen=True)
+class Workload:
+    """An ordered set of thresholds over a schema.
+
+    Example:
+        >>> from thresher.data import datasets
+        >>> work = Workload.random(datasets.adult_schema(), k=3, r=2, size=64, seed=0)
+        >>> len(work), work[:2].thresholds == work.thresholds[:2]
+        (64, True)
+        >>> work.id_of(work.query(12345))
+        12345
+    """
+
+    schema: Schema
+    thresholds: tuple[Threshold, ...]
+
+    def __init__(self, schema: Schema, thresholds: Iterable[Threshold]) -> None:
+        object.__setattr__(self, "schema", schema)
+        object.__setattr__(self, "thresholds", tuple(thresholds))
+        if not self.thresholds:
+            raise QueryError("a workload needs at least one threshold")
+        seen: set[Threshold] = set()
+        for threshold in self.thresholds:
+            for name in threshold.features:
+                schema.index(name)
+            if threshold in seen:
+                raise QueryError(f"the workload holds {threshold} twice: list each one once")
+            seen.add(threshold)
+
+    @classmethod
+    def all(cls, schema: Schema, k: int, r: int | None = None) -> "Workload":
+        """Every threshold over k of the features, r = k if not given."""
+        _check_k(schema, k)
+        return cls(schema, (Threshold(s, r) for s in itertools.combinations(schema.names, k)))
+
+    @classmethod
+    def random(
+        cls,
+        schema: Schema,
+        k: int,
+        r: int | None = None,
+        *,
+        size: int,
+        seed: int,
+        max_queries: int | None = None,
+    ) -> "Workload":
+        """`size` different thresholds over k features, uniformly at random.
+
+        Args:
+            schema: The features to draw from.
+            k: Features per threshold.
+            r: How many must match; k if not given.
+            size: The number of thresholds: |W| in the paper.
+            seed: The same seed gives the same workload.
+            max_queries: Draw only thresholds with at most so many queries; n gives the filter of
+                Aydore et al. that the paper studies.
+        """
+        _check_k(schema, k)
+        if size < 1:
+            raise ParameterError(f"the size of a workload must be at least 1, not {size}")
+        drawn: list[Threshold] = []
+        for features in _random_subsets(schema.names, k, random.Random(seed)):
+            threshold = Threshold(features, r)
+            if max_queries is None or threshold.query_count(schema) <= max_queries:
+                drawn.append(threshold)
+            if len(drawn) == size:
+                return cls(schema, drawn)
+        filtered = "" if max_queries is None else f" with at most {max_queries} queries"
+        raise ParameterError(
+            f"the schema has only {len(drawn)} thresholds of {k} features{filtered}; "
+            f"a workload of {size} was asked for"
+        )
+
+    def within(self, max_queries: int) -> "Filtered":
+        """The thresholds with at most `max_queries` queries, and what that leaves out."""
+        kept = [t for t in self.thresholds if t.query_count(self.schema) <= max_queries]
+        if not kept:
+            raise ParameterError(f"every threshold has more than {max_queries} queries")
+        return Filtered(self, Workload(self.schema, kept))
+
+    def __len__(self) -> int:
+        return len(self.thresholds)
+
+    def __iter__(self) -> Iterator[Threshold]:
+        return iter(self.thresholds)
+
+    @overload
+    def __getitem__(self, index: int) -> Threshold: ...
+    @overload
+    def __getitem__(self, index: slice) -> "Workload": ...
+    def __getitem__(self, index: int | slice) -> "Threshold | Workload":
+        if isinstance(index, slice):
+            return Workload(self.schema, self.thresholds[index])
+        return self.thresholds[index]
+
+    def __or__(self, other: "Workload") -> "Workload":
+        """The union: this workload's thresholds, then the other's new ones."""
+        if other.schema != self.schema:
+            raise QueryError("workloads over different schemas have no union")
+        return Workload(self.schema, dict.fromkeys(self.thresholds + other.thresholds))
+
+    def __repr__(self) -> str:
+        return f"Workload({len(self)} thresholds, {self.query_count} queries)"
+
+    @property
+    def query_count(self) -> int:
+        """The number of consistent queries, exactly: m in the paper."""
+        return self.starts[-1]
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """The id of each threshold's first query, and at the end the number of all queries."""
+        counts = (threshold.query_count(self.schema) for threshold in self.thresholds)
+        return tuple(itertools.accumulate(counts, initial=0))
+
+    def locate(self, query_id: int) -> tuple[int, int]:
+        """The threshold's position and the cell of its table, in C order, of a query id."""
+        if not 0 <= query_id < self.query_count:
+            raise QueryError(f"query ids run from 0 to {self.query_count - 1}, not {query_id}")
+        position = bisect.bisect_right(self.starts, query_id) - 1
+        return position, query_id - self.starts[position]
+
+    def query(self, query_id: int) -> Query:
+        """The query of an id."""
+        position, cell = self.locate(query_id)
+        threshold = self.thresholds[position]
+        targets = unravel(cell, threshold.shape(self.schema))
+        conditions = (
+            Condition(name, (code,)) for name, code in zip(threshold.features, targets, strict=True)
+        )
+        return Query(conditions, threshold.r)
+
+    def id_of(self, query: Query) -> int:
+        """The id of a consistent query: one target value per feature."""
+        targets = {}
+        query.check(self.schema)
+        for condition in query.conditions:
+            if len(condition.codes) != 1:
+                raise QueryError(
+                    f"only a query with one value per feature has an id; {condition.feature!r} "
+                    f"has {len(condition.codes)}"
+                )
+            targets[condition.feature] = condition.codes[0]
+        position = self._positions.get(query.threshold)
+        if position is None:
+            raise QueryError(f"the workload does not hold {query.threshold}")
+        threshold = self.thresholds[position]
+        cell = 0
+        for name, size in zip(threshold.features, threshold.shape(self.schema), strict=True):
+            cell = cell * size + targets[name]
+        return self.starts[position] + cell
+
+    @cached_property
+    def _positions(self) -> dict[Threshold, int]:
+        return {threshold: i for i, threshold in enumerate(self.thresholds)}
+
+    def as_json(self) -> dict[str, Any]:
+        """The workload as plain JSON values."""
+        return {"thresholds": [{"features": list(t.features), "r": t.r} for t in self.thresholds]}
+
+    @classmethod
+    def from_json(cls, value: object, schema: Schema) -> "Workload":
+        """Read a workload from plain JSON values."""
+        listed = value.get("thresholds") if isinstance(value, dict) else None
+        if not isinstance(listed, list):
+            raise QueryError("a workload is a JSON object with a list \"thresholds\"")
+        thresholds = []
+        for number, entry in enumerate(listed, start=1):
+            if not isinstance(entry, dict) or not isinstance(entry.get("features"), list):
+                raise QueryError(
+                    f"threshold {number} must look like {{\"features\": [\"age\", …], \"r\": 2}}"
+                )
+            try:
+                thresholds.append(Threshold(entry["features"], entry.get("r")))
+                cls(schema, thresholds[-1:])
+            except QueryError as fault:
+                raise QueryError(f"threshold {number}: {fault}") from None
+        return cls(schema, thresholds)
+
+    def save(self, path: str | Path) -> None:
+        """Write the workload as a JSON file, one threshold a line."""
+        lines = ",\n".join(
+            "  " + json.dumps(threshold, ensure_ascii=False)
+            for threshold in self.as_json()["thresholds"]
+        )
+        write_text(path, f'{{"thresholds": [\n{lines}\n]}}\n')
+
+    @classmethod
+    def load(cls, path: str | Path, schema: Schema) -> "Workload":
+        """Read a workload file."""
+        try:
+            return cls.from_json(read_json(path, QueryError), schema)
+        except QueryError as fault:
+            raise QueryError(f"{path}: {fault}") from None
+
+
+@dataclass(frozen=True)
+class Filtered:
+    """What a filter on the size of thresholds keeps and removes."""
+
+    whole: Workload
+    kept: Workload
+
+    @property
+    def thresholds_removed(self) -> float:
+        """The share of thresholds that the filter removes."""
+        return 1 - len(self.kept) / len(self.whole)
+
+    @property
+    def queries_removed(self) -> float:
+        """The share of queries that the filter removes."""
+        return 1 - self.kept.query_count / self.whole.query_count
+
+    def __str__(self) -> str:
+        removed = self.whole.query_count - self.kept.query_count
+        return (
+            f"{len(self.whole) - len(self.kept)} of {len(self.whole)} thresholds removed "
+            f"({self.thresholds_removed:.1%}), with {removed} of {self.whole.query_count} queries "
+            f"({self.queries_removed:.3%})"
+        )
+
+
+def unravel(cell: int, shape: Sequence[int]) -> tuple[int, ...]:
+    """The indices of a cell of a table in C order, for tables of any size."""
+    indices = []
+    for size in reversed(shape):
+        cell, index = divmod(cell, size)
+        indices.append(index)
+    return tuple(reversed(indices))
+
+
+def _check_k(schema: Schema, k: int) -> None:
+    if not isinstance(k, int) or not 1 <= k <= len(schema):
+        raise ParameterError(
+            f"k must be a whole number from 1 to d = {len(schema)} (the number of features), not {k!r}"
+        )
+
+
+def _random_subsets(
+    names: Sequence[str], k: int, source: random.Random
+) -> Iterator[tuple[str, ...]]:
+    """All k-subsets in random order, each once; few are drawn, so few are ever made."""
+    total = math.comb(len(names), k)
+    drawn: set[int] = set()
+    while len(drawn) < total // 2:
+        rank = source.randrange(total)
+        if rank not in drawn:
+            drawn.add(rank)
+            yield _subset(names, k, rank)
+    rest = [rank for rank in range(total) if rank not in drawn]
+    source.shuffle(rest)
+    for rank in rest:
+        yield _subset(names, k, rank)
+
+
+def _subset(names: Sequence[str], k: int, rank: int) -> tuple[str, ...]:
+    """The k-subset of a rank in lexicographic order."""
+    chosen: list[str] = []
+    for i, name in enumerate(names):
+        if len(chosen) == k:
+            break
+        with_name = math.comb(len(names) - i - 1, k - len(chosen) - 1)
+        if rank < with_name:
+            chosen.append(name)
+        else:
+            rank -= with_name
+    return tuple(chosen)
