@@ -1,4 +1,4 @@
-"""The errors a user can meet: each names the culprit and the fix, and none holds a private value."""
+"""The errors a user can meet: each names the culprit and the fix; none holds a private value."""
 
 
 class ThresherError(ValueError):
@@ -10,7 +10,7 @@ class SchemaError(ThresherError):
 
 
 class DataError(ThresherError):
-    """The records do not have the shape that the schema promises (never: a private value is odd)."""
+    """The data do not have the shape that the schema promises; never: a private value is odd."""
 
 
 class QueryError(ThresherError):

@@ -49,7 +49,11 @@ class Feature(ABC):
     review: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.strip() or self.name != self.name.strip():
+        if (
+            not isinstance(self.name, str)
+            or not self.name.strip()
+            or self.name != self.name.strip()
+        ):
             raise SchemaError(
                 f"a feature's name must be text without blanks at its ends, not {self.name!r}"
             )
@@ -124,8 +128,8 @@ class Categorical(Feature):
     """A column of named categories.
 
     Example:
-        >>> sex = Categorical(name="sex", categories=("Female", "Male"), outside="Male", nulls="Male")
-        >>> sex.encode(pa.array(["Male", "Female", None, "?"])).tolist()
+        >>> sex = Categorical(name="sex", categories=("F", "M"), outside="M", nulls="M")
+        >>> sex.encode(pa.array(["M", "F", None, "?"])).tolist()
         [1, 0, 1, 1]
     """
 
@@ -159,8 +163,10 @@ class Categorical(Feature):
         found = pc.index_in(label_text(self.name, column), value_set=pa.array(self.categories))
         outside = pa.scalar(self._codes[self.outside], pa.int32())
         nulls = pa.scalar(self._codes[str(self.nulls)], pa.int32())
-        codes = pc.if_else(pc.is_null(column, nan_is_null=True), nulls, pc.fill_null(found, outside))
-        return codes.to_numpy(zero_copy_only=False).astype(self.dtype)
+        codes = pc.if_else(
+            pc.is_null(column, nan_is_null=True), nulls, pc.fill_null(found, outside)
+        )
+        return np.asarray(codes).astype(self.dtype)
 
     @cached_property
     def _codes(self) -> dict[str, int]:
@@ -242,7 +248,9 @@ class IntegerRange(_Numbered):
                     f"feature {self.name!r}: 'low' and 'high' must be whole numbers, not {end!r}"
                 )
         if self.low > self.high:
-            raise SchemaError(f"feature {self.name!r}: 'low' {self.low} is above 'high' {self.high}")
+            raise SchemaError(
+                f"feature {self.name!r}: 'low' {self.low} is above 'high' {self.high}"
+            )
         if self.high - self.low >= 2**31:
             raise SchemaError(
                 f"feature {self.name!r} has more than 2^31 values: describe it as numeric with bins"
@@ -264,7 +272,8 @@ class IntegerRange(_Numbered):
         return np.floor(numbers) > self.high
 
     def _clipped_codes(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        return np.clip(np.floor(numbers) - self.low, 0, self._numbers - 1).astype(np.int64)
+        whole = np.clip(np.floor(numbers) - self.low, 0, self._numbers - 1)
+        return np.asarray(whole, dtype=np.int64)
 
     def code_of(self, value: object) -> int | None:
         code = super().code_of(value)
@@ -297,7 +306,7 @@ class Bins(_Numbered):
         cls, name: str, *, low: float, high: float, bins: int, nulls: str | float, **policies: Any
     ) -> "Bins":
         """Bins of equal width over [low, high)."""
-        edges = tuple(low + (high - low) * i / bins for i in range(bins)) + (float(high),)
+        edges = (*(low + (high - low) * i / bins for i in range(bins)), float(high))
         return cls(name=name, edges=edges, nulls=nulls, **policies)
 
     def _check_domain(self) -> None:
@@ -330,9 +339,7 @@ class Bins(_Numbered):
         return np.clip(found, 0, self._numbers - 1)
 
 
-KINDS: Mapping[str, type[Feature]] = {
-    kind.kind: kind for kind in (Categorical, IntegerRange, Bins)
-}
+KINDS: Mapping[str, type[Feature]] = {kind.kind: kind for kind in (Categorical, IntegerRange, Bins)}
 
 
 def feature_from_json(value: object) -> Feature:
@@ -371,7 +378,9 @@ def label_text(name: str, column: pa.Array) -> pa.Array:
         # A whole number that nulls have forced into a float column is still "1", not "1.0".
         whole = pc.equal(column, pc.floor(column))
         small = pc.less(pc.abs(column), float(LARGEST_INTEGER))
-        integers = pc.if_else(pc.and_(whole, small), column, None).cast(pa.int64()).cast(pa.string())
+        integers = (
+            pc.if_else(pc.and_(whole, small), column, None).cast(pa.int64()).cast(pa.string())
+        )
         return pc.coalesce(integers, column.cast(pa.string()))
     if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         raise DataError(
@@ -396,4 +405,6 @@ def numbers_of(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
             f"column {name!r} is of type {kind} where the schema expects numbers: "
             "convert the column, or describe it as categorical"
         )
-    return np.array(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float)
+    return np.array(
+        column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float
+    )

@@ -18,7 +18,9 @@ def read_json(path: str | Path, error: type[ThresherError]) -> Any:
     except UnicodeDecodeError:
         raise error("is not text in UTF-8") from None
     except json.JSONDecodeError as fault:
-        raise error(f"is not JSON: {fault.msg} at line {fault.lineno}, column {fault.colno}") from None
+        raise error(
+            f"is not JSON: {fault.msg} at line {fault.lineno}, column {fault.colno}"
+        ) from None
 
 
 def write_json(path: str | Path, value: object) -> None:

@@ -119,7 +119,7 @@ class Schema:
     def from_json(cls, value: object) -> "Schema":
         """Read a schema from plain JSON values."""
         if not isinstance(value, dict) or value.get("format") != FORMAT:
-            raise SchemaError(f"this is not a schema: it lacks the entry \"format\": \"{FORMAT}\"")
+            raise SchemaError(f'this is not a schema: it lacks the entry "format": "{FORMAT}"')
         if value.get("version") != VERSION:
             raise SchemaError(
                 f"this schema is of version {value.get('version')!r}; this thresher reads {VERSION}"

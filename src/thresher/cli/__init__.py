@@ -1,1 +1,43 @@
-"""TODO."""
+"""The command line: one file per command; see `thresher --help`."""
+
+import sys
+from typing import NoReturn
+
+import typer
+
+from thresher.cli import demo, schema, workload
+from thresher.cli.console import say
+from thresher.errors import ThresherError
+
+app = typer.Typer(
+    name="thresher",
+    help="Answer very many r-of-k threshold queries about sensitive records, under differential "
+    "privacy.\n\nStart with `thresher demo`.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+app.command("demo")(demo.demo)
+app.add_typer(schema.app, name="schema")
+app.add_typer(workload.app, name="workload")
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one line and exit status 2."""
+    try:
+        sys.exit(app(standalone_mode=False))
+    except ThresherError as fault:
+        _fail(str(fault).splitlines()[0], 2)
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("interrupted", 130)
+    except Exception as fault:
+        # A mistake in the command's own words; its class has moved between typer's versions.
+        if not hasattr(fault, "exit_code") or not hasattr(fault, "format_message"):
+            raise
+        _fail(f"{fault.format_message()} See `thresher --help`.", fault.exit_code)
+
+
+def _fail(words: str, status: int) -> NoReturn:
+    say(f"thresher: {words}")
+    sys.exit(status)

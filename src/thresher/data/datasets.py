@@ -63,8 +63,7 @@ def loans(path: str | Path) -> Records:
 def loans_schema() -> Schema:
     """The public description of LOANS: every feature is coded 0 to size-1."""
     return Schema(
-        IntegerRange(name=name, low=0, high=size - 1, nulls=0)
-        for name, size in LOANS_SIZES.items()
+        IntegerRange(name=name, low=0, high=size - 1, nulls=0) for name, size in LOANS_SIZES.items()
     )
 
 

@@ -53,9 +53,7 @@ def read(source: Any, schema: Schema, progress: Progress | None = None) -> Recor
         return _coded(described, batches, schema, progress)
 
 
-def open_batches(
-    source: Any, stack: ExitStack, wanted: Collection[str] | None = None
-) -> Opened:
+def open_batches(source: Any, stack: ExitStack, wanted: Collection[str] | None = None) -> Opened:
     """A name for the source, its columns, and its rows in batches; files close with the stack.
 
     Of a file, only the `wanted` columns are read, or all of them.
@@ -75,8 +73,10 @@ def open_batches(
             f"{', '.join(CSV_ENDINGS + PARQUET_ENDINGS)}"
         )
     table = _as_arrow(source)
-    return f"the {type(source).__name__}", table.column_names, iter(
-        table.to_batches(max_chunksize=CHUNK_ROWS)
+    return (
+        f"the {type(source).__name__}",
+        table.column_names,
+        iter(table.to_batches(max_chunksize=CHUNK_ROWS)),
     )
 
 
@@ -105,7 +105,9 @@ def _pandas_column(name: str, column: "pd.Series[Any]") -> pa.Array:
     try:
         return pa.Array.from_pandas(column)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        mixed = column.map(lambda cell: None if pd.api.types.is_scalar(cell) and pd.isna(cell) else str(cell))
+        mixed = column.map(
+            lambda cell: None if pd.api.types.is_scalar(cell) and pd.isna(cell) else str(cell)
+        )
         return pa.array(mixed, pa.string())
 
 

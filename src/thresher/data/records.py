@@ -37,8 +37,10 @@ class Records:
                     f"column {feature.name!r} must hold one whole number per record, "
                     "as many as the other columns"
                 )
-            if len(codes) and not (0 <= int(codes.min()) and int(codes.max()) < feature.size):
-                raise DataError(f"column {feature.name!r} holds codes outside 0 to {feature.size - 1}")
+            if len(codes) and not (int(codes.min()) >= 0 and int(codes.max()) < feature.size):
+                raise DataError(
+                    f"column {feature.name!r} holds codes outside 0 to {feature.size - 1}"
+                )
             coded.append(codes.astype(feature.dtype, copy=False))
         if not len(coded[0]):
             raise DataError("there are no records: at least one is needed")

@@ -7,8 +7,8 @@
 A query is `N of:`, `all of:` or `any of:` and conditions set apart by commas; without such an
 opening, all conditions must hold. A condition is `feature=value`, `feature!=value`,
 `feature in {a, b}`, `feature not in {a, b}`, or for numbers a range `feature=low..high`, both
-ends included and either one optional; a set may hold ranges. A number stands for the bin that holds it. Names and
-values with commas, braces or blanks at their ends go in double quotes, `"` and `\\` escaped by `\\`.
+ends included and either one optional; a set may hold ranges. A number stands for the bin that
+holds it. Names and values with commas or braces go in double quotes; a backslash escapes a quote.
 """
 
 import re

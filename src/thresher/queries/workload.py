@@ -188,12 +188,12 @@ class Workload:
         """Read a workload from plain JSON values."""
         listed = value.get("thresholds") if isinstance(value, dict) else None
         if not isinstance(listed, list):
-            raise QueryError("a workload is a JSON object with a list \"thresholds\"")
+            raise QueryError('a workload is a JSON object with a list "thresholds"')
         thresholds = []
         for number, entry in enumerate(listed, start=1):
             if not isinstance(entry, dict) or not isinstance(entry.get("features"), list):
                 raise QueryError(
-                    f"threshold {number} must look like {{\"features\": [\"age\", …], \"r\": 2}}"
+                    f'threshold {number} must look like {{"features": ["age", …], "r": 2}}'
                 )
             try:
                 thresholds.append(Threshold(entry["features"], entry.get("r")))
@@ -257,7 +257,8 @@ def unravel(cell: int, shape: Sequence[int]) -> tuple[int, ...]:
 def _check_k(schema: Schema, k: int) -> None:
     if not isinstance(k, int) or not 1 <= k <= len(schema):
         raise ParameterError(
-            f"k must be a whole number from 1 to d = {len(schema)} (the number of features), not {k!r}"
+            f"k must be a whole number from 1 to d = {len(schema)} (the number of features), "
+            f"not {k!r}"
         )
 
 

@@ -1,0 +1,74 @@
+"""Where words go: results to standard output, progress and messages to standard error."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from thresher.data import Records, datasets, read
+from thresher.errors import DataError
+from thresher.schema import Schema
+
+_results = Console(highlight=False)
+_messages = Console(stderr=True, highlight=False)
+
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")
+]
+
+
+def print_json(value: object) -> None:
+    """Print the one JSON object of a command's standard output."""
+    typer.echo(json.dumps(value, ensure_ascii=False))
+
+
+def show(text: str) -> None:
+    """Print a line of a command's result."""
+    _results.print(text, markup=False, soft_wrap=True)
+
+
+def say(text: str) -> None:
+    """Tell the user something that is not the result."""
+    _messages.print(text, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def counting(task: str) -> Iterator[Callable[[int], None]]:
+    """A line on standard error that counts records while they are read."""
+    columns: tuple[Any, ...] = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=_messages, transient=True) as progress:
+        line = progress.add_task(task)
+        yield lambda rows: progress.update(line, description=f"{task}: {rows:,} records")
+
+
+def load_schema(data: str, path: Path | None) -> Schema:
+    """The schema of a command's data: its file, or that of the built-in data."""
+    if path is None:
+        if data == "adult":
+            return datasets.adult_schema()
+        raise DataError(f"{data} needs a schema: give --schema (`thresher schema draft` makes one)")
+    schema = Schema.load(path)
+    if schema.unreviewed:
+        say(
+            f"thresher: warning: {path} is a draft; still to be reviewed: "
+            f"{', '.join(schema.unreviewed)}"
+        )
+    return schema
+
+
+def load_records(data: str, path: Path | None) -> Records:
+    """The private records a command is about: a file, or `adult` for the built-in set."""
+    schema = load_schema(data, path)
+    if data == "adult" and path is None:
+        return datasets.adult()
+    with counting(f"reading {data}") as progress:
+        return read(data, schema, progress)

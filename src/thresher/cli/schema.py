@@ -1,0 +1,54 @@
+"""`thresher schema`: the public description of a table."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thresher.cli.console import AsJson, counting, print_json, say, show
+from thresher.data.draft import WARNING, draft_schema
+from thresher.schema import Schema
+
+app = typer.Typer(help="Draft and check the public description of a table.", no_args_is_help=True)
+
+
+@app.command()
+def draft(
+    data: Annotated[str, typer.Argument(help="A CSV or Parquet file.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the draft goes.")] = Path(
+        "schema.json"
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """Guess a schema from a file, for you to review.
+
+    The draft tells which values occur, so it is **not private**: replace what was guessed by
+    what is publicly known before you publish anything.
+    """
+    with counting(f"reading {data}") as progress:
+        guessed, left_out = draft_schema(data, progress)
+    guessed.save(output, warning=WARNING)
+    for name in left_out:
+        say(f"left out: {name!r} (empty, a name, or free text: not a feature)")
+    say(WARNING)
+    if as_json:
+        print_json({"schema": str(output), "features": list(guessed.names), "left_out": left_out})
+    else:
+        show(f"wrote {output}: {len(guessed)} features to review")
+
+
+@app.command()
+def check(
+    schema: Annotated[Path, typer.Argument(help="A schema file.")], as_json: AsJson = False
+) -> None:
+    """Read a schema file and say what it describes."""
+    loaded = Schema.load(schema)
+    if as_json:
+        sizes = dict(zip(loaded.names, loaded.sizes, strict=True))
+        unreviewed = list(loaded.unreviewed)
+        print_json({"features": sizes, "one_hot": loaded.width, "unreviewed": unreviewed})
+        return
+    for feature in loaded:
+        note = f"  <- to review: {feature.review}" if feature.review else ""
+        show(f"{feature.name}: {feature.kind}, {feature.size} values{note}")
+    show(f"{len(loaded)} features, {loaded.width} one-hot columns")

@@ -1,0 +1,133 @@
+"""A first draft of a schema, read off the data, for a person to review.
+
+What is read off private data is not private: a draft tells the range and the categories that
+occur. It is a starting point for the curator's eyes, and says so, feature by feature.
+"""
+
+import math
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from thresher.data.reading import Progress, open_batches
+from thresher.errors import DataError
+from thresher.features import Bins, Categorical, Feature, IntegerRange, label_text, numbers_of
+from thresher.schema import Schema
+
+WARNING = (
+    "This schema was drafted from the data itself. A schema read off private data is not itself "
+    "private: it tells which values occur. Replace every range and category by what is publicly "
+    "known (a code book, the questionnaire), delete each 'review' note once that is done, and only "
+    "then publish it or fit with it."
+)
+MOST_CATEGORIES = 1000
+MOST_INTEGERS = 200
+BINS = 100
+OTHER = "(other)"
+
+
+def draft_schema(source: Any, progress: Progress | None = None) -> tuple[Schema, list[str]]:
+    """Guess a schema, every guess flagged for review.
+
+    Args:
+        source: What `thresher.read` takes.
+        progress: Called with the number of records read so far.
+
+    Returns:
+        The draft, and the names of columns left out because they look like names or free text.
+
+    Example:
+        >>> import pandas as pd
+        >>> draft, left_out = draft_schema(pd.DataFrame({"sex": ["F", "M", "F"]}))
+        >>> draft["sex"].labels
+        ('F', 'M', '(other)')
+    """
+    with ExitStack() as stack:
+        described, names, batches = open_batches(source, stack)
+        columns = {name: _Seen(name) for name in names}
+        rows = 0
+        for batch in batches:
+            for name, seen in columns.items():
+                seen.add(batch.column(name))
+            rows += len(batch)
+            if progress:
+                progress(rows)
+    if not rows:
+        raise DataError(f"{described} holds no records")
+    guesses = {name: seen.guess() for name, seen in columns.items()}
+    left_out = [name for name, guess in guesses.items() if guess is None]
+    features = [guess for guess in guesses.values() if guess is not None]
+    if not features:
+        raise DataError(f"{described} has no column that could be a feature")
+    return Schema(features), left_out
+
+
+@dataclass
+class _Seen:
+    """What has been seen of one column so far."""
+
+    name: str
+    labels: set[str] = field(default_factory=set)
+    too_many: bool = False
+    all_numbers: bool = True
+    all_whole: bool = True
+    low: float = math.inf
+    high: float = -math.inf
+
+    def add(self, cells: pa.Array) -> None:
+        cells = cells.filter(pc.invert(pc.is_null(cells, nan_is_null=True)))
+        if not len(cells):
+            return
+        try:
+            numbers = numbers_of(self.name, cells)
+        except DataError:
+            self.all_numbers = False
+        else:
+            self.all_numbers &= bool(np.isfinite(numbers).all())
+        if self.all_numbers:
+            self.low, self.high = min(self.low, numbers.min()), max(self.high, numbers.max())
+            self.all_whole &= bool((numbers == np.floor(numbers)).all())
+        if not self.too_many:
+            self.labels.update(_labels(self.name, cells))
+            self.too_many = len(self.labels) > MOST_CATEGORIES
+
+    def guess(self) -> Feature | None:
+        if not self.labels:
+            return None
+        if self.all_numbers and self.all_whole and self.high - self.low < MOST_INTEGERS:
+            return IntegerRange(
+                name=self.name, low=int(self.low), high=int(self.high), nulls=int(self.low),
+                review="guessed: the range is that of the data; nulls count as the lowest value",
+            )  # fmt: skip
+        if self.all_numbers:
+            low, high = _round_ends(self.low, self.high)
+            return Bins.equal(
+                self.name, low=low, high=high, bins=BINS, nulls=low,
+                review=f"guessed: {BINS} equal bins around the data; nulls count in the first bin",
+            )  # fmt: skip
+        if self.too_many:
+            return None
+        categories = (*sorted(self.labels - {OTHER}), OTHER)
+        return Categorical(
+            name=self.name, categories=categories, outside=OTHER, nulls=OTHER,
+            review=f"guessed: the categories are those of the data; nulls count as {OTHER}",
+        )  # fmt: skip
+
+
+def _labels(name: str, cells: pa.Array) -> Iterator[str]:
+    try:
+        texts = pc.unique(label_text(name, cells)).to_pylist()
+    except DataError:
+        return
+    yield from (text for text in texts if text)
+
+
+def _round_ends(low: float, high: float) -> tuple[float, float]:
+    """A slightly wider range with short numbers at its ends; every value lies below its end."""
+    step = 10.0 ** math.floor(math.log10(max(high - low, 1e-9 * max(abs(high), 1.0)))) / 2
+    return math.floor(low / step) * step, (math.floor(high / step) + 1) * step
