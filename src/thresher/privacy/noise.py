@@ -1,7 +1,7 @@
 """Discrete Gaussian noise on integer counts, drawn exactly (Canonne, Kamath, Steinke 2020).
 
 N_ℤ(0, σ²) gives an integer x probability ∝ exp(−x²/2σ²). Added to integer counts whose squared L2
-sensitivity is Δ², it is Δ²/(2σ²)-zCDP (their Theorem 4 and its extension to vectors), and a sum of
+sensitivity is Δ², it is Δ²/(2σ²)-zCDP (their section 2), and a sum of
 integers has no low bits from which the true count could be read.
 
 Why floating point cannot change what is drawn. The sampler is their Algorithms 1 to 3: it reads
