@@ -1,11 +1,11 @@
 """Discrete Gaussian noise on integer counts, drawn exactly (Canonne, Kamath, Steinke 2020).
 
 N_ℤ(0, σ²) gives an integer x probability ∝ exp(−x²/2σ²). Added to integer counts whose squared L2
-sensitivity is Δ², it is Δ²/(2σ²)-zCDP (their section 2), and a sum of
-integers has no low bits from which the true count could be read.
+sensitivity is Δ², it is Δ²/(2σ²)-zCDP (their section 2), and a sum of integers has no low bits
+from which the true count could be read.
 
-Why floating point cannot change what is drawn. The sampler is their Algorithms 1 to 3: it reads
-uniform 64-bit words and takes decisions "is the uniform real number U < exp(−γ)?" with rational γ.
+Why floating point cannot change what is drawn. The sampler is their Algorithms 2 and 3; where
+these flip a coin of bias exp(−γ), γ rational, ours asks of a uniform real number "is U < exp(−γ)?".
 A word w says that U lies in [w, w+1)·2⁻⁶⁴, and the double-precision value of exp(−γ) says where
 the threshold lies up to a relative error below 2⁻⁴³ (argument at `_decide`). If w is clear of the
 threshold by a relative band of 2⁻³², some two thousand times that error, the decision is certain,
