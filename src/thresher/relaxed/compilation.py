@@ -1,0 +1,27 @@
+"""One typed door to numba, so that every kernel is compiled with the same settings and cached."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+# Sums may be reordered (that is what lets them use vector registers) and multiply-adds fused,
+# but infinities and NaN keep their meaning: a NaN must stay visible to the caller.
+_REORDER = {"reassoc", "contract", "nsz", "arcp"}
+
+
+def njit(*, parallel: bool = False) -> Callable[[Kernel], Kernel]:
+    """Compile a kernel on first use and keep the machine code beside the source for later runs.
+
+    Args:
+        parallel: Spread the kernel's `prange` loops over the processor's cores. Kernels share
+            rows out in fixed blocks and add partial sums in a fixed order, so results do not
+            depend on how many cores take part.
+
+    Returns:
+        A decorator that leaves the function's type as it is.
+    """
+    settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _REORDER}
+    return cast(Callable[[Kernel], Kernel], numba.njit(cache=True, parallel=parallel, **settings))
