@@ -1,13 +1,28 @@
 """Everything is a marginal table: counting, slabs, and the step to r-of-k tables."""
 
-from thresher.tables.counts import exact_answer, exact_answers, exact_count, exact_slabs
+from thresher.tables.counts import (
+    RecordMarginals,
+    exact_answer,
+    exact_answers,
+    exact_count,
+    exact_slabs,
+)
 from thresher.tables.slabs import MEMORY_CEILING, Slab, slabs_of
-from thresher.tables.threshold_table import Marginals, coefficient, threshold_slabs
+from thresher.tables.threshold_table import (
+    Marginals,
+    Table,
+    ThresholdTable,
+    coefficient,
+    threshold_slabs,
+)
 
 __all__ = [
     "MEMORY_CEILING",
     "Marginals",
+    "RecordMarginals",
     "Slab",
+    "Table",
+    "ThresholdTable",
     "coefficient",
     "exact_answer",
     "exact_answers",

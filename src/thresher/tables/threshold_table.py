@@ -39,6 +39,56 @@ def coefficient(i: int, r: int) -> int:
     return (-1) ** (i - r) * math.comb(i - 1, r - 1) if i >= r else 0
 
 
+class ThresholdTable:
+    """The table of all consistent queries of an r-of-k threshold, one slab at a time.
+
+    Sums that the next slab needs again (over axes that do not change from one to the next) are
+    kept for it, so walking in order is fastest; a slab's cells do not depend on the order.
+
+    Args:
+        marginals: The marginal tables over subsets of the threshold's k axes.
+        k: The number of axes.
+        r: How many of the k values must match.
+    """
+
+    def __init__(self, marginals: Marginals, k: int, r: int) -> None:
+        self.marginals, self.k, self.r = marginals, k, r
+        self._kept: dict[tuple[Axes, Axes, Slab], Table] = {}
+        self._used: dict[tuple[Axes, Axes, Slab], Table] = {}
+
+    def __call__(self, slab: Slab) -> Table:
+        """The cells of a slab."""
+        self._used = {}
+        table = self._sum(slab, chosen=(), free=tuple(range(self.k)))
+        self._kept = self._used
+        return table
+
+    def _sum(self, slab: Slab, chosen: Axes, free: Axes) -> Table:
+        """Σ over all A with chosen ⊆ A ⊆ chosen ∪ free, as a table over chosen ∪ free.
+
+        Each A other than the largest is reached once: through the first free axis it lacks.
+        """
+        axes = chosen + free
+        total = self.marginals.marginal(axes, slab.onto(axes))
+        weight = coefficient(len(axes), self.r)
+        if weight != 1:
+            total *= weight
+        if len(axes) > self.r:
+            for i, axis in enumerate(free):
+                rest = self._remembered(slab, chosen + free[:i], free[i + 1 :])
+                total += np.expand_dims(rest, axes.index(axis))
+        return total
+
+    def _remembered(self, slab: Slab, chosen: Axes, free: Axes) -> Table:
+        """The same sum, from the last slab if it is the same there."""
+        key = (chosen, free, slab.onto(chosen + free))
+        table = self._kept.get(key)
+        if table is None:
+            table = self._sum(slab, chosen, free)
+        self._used[key] = table
+        return table
+
+
 def threshold_slabs(
     marginals: Marginals, shape: tuple[int, ...], r: int, cells: int = SLAB_CELLS
 ) -> Iterator[tuple[Slab, Table]]:
@@ -50,43 +100,6 @@ def threshold_slabs(
         r: How many of the k values must match.
         cells: The most cells of a slab. A handful of tables of this size are held at once.
     """
-    kept: dict[tuple[Axes, Slab], Table] = {}
+    table = ThresholdTable(marginals, len(shape), r)
     for slab in slabs_of(shape, cells):
-        step = _SlabSum(marginals, slab, r, kept)
-        yield slab, step.table(chosen=(), free=tuple(range(len(shape))))
-        kept = step.used
-
-
-class _SlabSum:
-    """The identity on one slab; sums that the next slab will need again are kept for it."""
-
-    def __init__(
-        self, marginals: Marginals, slab: Slab, r: int, kept: dict[tuple[Axes, Slab], Table]
-    ) -> None:
-        self.marginals, self.slab, self.r, self.kept = marginals, slab, r, kept
-        self.used: dict[tuple[Axes, Slab], Table] = {}
-
-    def table(self, chosen: Axes, free: Axes) -> Table:
-        """Σ over all A with chosen ⊆ A ⊆ chosen ∪ free, as a table over chosen ∪ free.
-
-        Each A other than the largest is reached once: through the first free axis it lacks.
-        """
-        axes = chosen + free
-        total = self.marginals.marginal(axes, self.slab.onto(axes))
-        weight = coefficient(len(axes), self.r)
-        if weight != 1:
-            total *= weight
-        if len(axes) > self.r:
-            for i, axis in enumerate(free):
-                rest = self.remembered(chosen + free[:i], free[i + 1 :])
-                total += np.expand_dims(rest, axes.index(axis))
-        return total
-
-    def remembered(self, chosen: Axes, free: Axes) -> Table:
-        """The same sum, from the last slab if it is the same there."""
-        key = (chosen, self.slab.onto(chosen + free))
-        table = self.kept.get(key)
-        if table is None:
-            table = self.table(chosen, free)
-        self.used[key] = table
-        return table
+        yield slab, table(slab)
