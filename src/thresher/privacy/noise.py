@@ -48,13 +48,24 @@ def variance_for(rho: Amount, sensitivity_squared: Amount = 1) -> Fraction:
     Returns:
         σ², in counts squared.
 
+    Raises:
+        ParameterError: The noise would not fit into 64 bits.
+
     Example:
         >>> variance_for("1/11", sensitivity_squared=2)
         Fraction(11, 1)
     """
-    return exact(sensitivity_squared, "sensitivity_squared", ParameterError) / (
-        2 * exact(rho, "rho")
-    )
+    squared = exact(sensitivity_squared, "sensitivity_squared", ParameterError)
+    return _checked(squared / (2 * exact(rho, "rho")))
+
+
+def _checked(variance: Fraction) -> Fraction:
+    if variance > LARGEST_VARIANCE:
+        raise ParameterError(
+            "the noise would not fit into 64-bit integers: its standard deviation would exceed "
+            f"2**40 counts (variance {float(variance):.3g}); spend a larger rho"
+        )
+    return variance
 
 
 def add_noise(
@@ -116,12 +127,7 @@ def discrete_gaussian(
         >>> discrete_gaussian(Fraction(25, 4), 5, SystemRandomness()).dtype
         dtype('int64')
     """
-    variance = exact(variance, "variance", ParameterError)
-    if variance > LARGEST_VARIANCE:
-        raise ParameterError(
-            "the noise would not fit into 64-bit integers: its standard deviation would exceed "
-            f"2**40 counts (variance {float(variance):.3g}); spend a larger rho"
-        )
+    variance = _checked(exact(variance, "variance", ParameterError))
     if size < 0 or band < BAND:
         raise ParameterError(f"size must be at least 0 and band at least 2**-32: {size=}, {band=}")
     # The integer part of σ, plus one: the scale of the Laplace proposal in Algorithm 3.

@@ -2,6 +2,7 @@
 
 from thresher.tables.counts import (
     RecordMarginals,
+    check_fits,
     exact_answer,
     exact_answers,
     exact_count,
@@ -23,6 +24,7 @@ __all__ = [
     "Slab",
     "Table",
     "ThresholdTable",
+    "check_fits",
     "coefficient",
     "exact_answer",
     "exact_answers",

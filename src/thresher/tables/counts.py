@@ -13,6 +13,7 @@ from thresher.errors import ResourceError
 from thresher.queries.language import parse
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
+from thresher.schema import Schema
 from thresher.tables.slabs import MEMORY_CEILING, SLAB_CELLS, Slab
 from thresher.tables.threshold_table import Axes, Table, coefficient, threshold_slabs
 
@@ -91,16 +92,22 @@ def exact_answers(
         >>> table.shape, int(table[4, 0, 1])
         ((5, 2, 2), 4379)
     """
+    check_fits(threshold, records.schema, memory)
     shape = threshold.shape(records.schema)
-    if 8 * math.prod(shape) > memory:
-        raise ResourceError(
-            f"the table of {threshold} has {math.prod(shape)} cells and needs more than the memory "
-            f"ceiling of {memory} bytes: raise it, or walk the table with exact_slabs"
-        )
     answers = np.empty(math.prod(shape), dtype=np.int64)
     for slab, counts in exact_slabs(records, threshold):
         answers[slab.first : slab.first + slab.size] = counts.reshape(-1)
     return answers.reshape(shape)
+
+
+def check_fits(threshold: Threshold, schema: Schema, memory: int = MEMORY_CEILING) -> None:
+    """Raise a ResourceError if the table of a threshold needs more than the memory ceiling."""
+    cells = threshold.query_count(schema)
+    if 8 * cells > memory:
+        raise ResourceError(
+            f"the table of {threshold} has {cells} cells and needs more than the memory ceiling "
+            f"of {memory} bytes: raise it, or walk the table with exact_slabs"
+        )
 
 
 def exact_answer(records: Records, query: Query | str) -> float:

@@ -1,0 +1,299 @@
+"""The Curator: the one door between the private records and everything that is published.
+
+It holds the records and the budget, and has two budgeted verbs: `select` (which queries are
+answered worst?) and `measure` (what are their noisy answers?). Each pays before it looks: the
+budget is checked, the ledger written and flushed, and only then are the records touched. A
+mechanism is given a Curator, never records, so whatever it does with what it gets is
+post-processing.
+
+Neighbouring data sets have the same number of records and differ in one of them. So n is public,
+as is the schema.
+"""
+
+import threading
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NoReturn
+from weakref import WeakKeyDictionary
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from thresher.data.records import Records
+from thresher.errors import ParameterError, QueryError
+from thresher.privacy.budget import Account, Amount, Budget, exact
+from thresher.privacy.ledger import Ledger
+from thresher.privacy.noise import add_noise, variance_for
+from thresher.privacy.randomness import Randomness, SystemRandomness
+from thresher.privacy.selection import Levels, locate
+from thresher.privacy.selection import excluding as excluding_positions
+from thresher.queries.query import Query
+from thresher.queries.threshold import Threshold
+from thresher.queries.workload import Workload
+from thresher.schema import Schema
+from thresher.tables import (
+    RecordMarginals,
+    Slab,
+    Table,
+    ThresholdTable,
+    check_fits,
+    exact_answers,
+    exact_count,
+    slabs_of,
+)
+
+AnswersOf = Callable[[Threshold], Callable[[Slab], Table]]
+"""For a threshold, the public answers (fractions) to its queries, slab by slab."""
+
+_records: "WeakKeyDictionary[Curator, Records]" = WeakKeyDictionary()
+"""Which records each Curator holds: kept here, so that no attribute of it hands them out."""
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What one query, or all cells of one marginal table, answered after noise.
+
+    Attributes:
+        target: The query, or the threshold whose table was measured.
+        counts: The noisy integer counts: one, or a table with an axis per feature.
+        sigma: The standard deviation of the noise, in counts.
+        n: The number of records.
+    """
+
+    target: Query | Threshold
+    counts: npt.NDArray[np.int64]
+    sigma: float
+    n: int
+
+    @property
+    def answers(self) -> npt.NDArray[np.float64]:
+        """The noisy answers as fractions; their noise has standard deviation sigma / n."""
+        return self.counts / self.n
+
+
+class Curator:
+    """Holds private records and a privacy budget; tells only what has been paid for.
+
+    Args:
+        records: The private records.
+        budget: What may be spent here.
+        ledger: Where spending is recorded for good, if the data set has a ledger.
+        release: The name under which the ledger records it.
+        randomness: Where noise comes from; the operating system unless an experiment says so.
+
+    Example:
+        >>> from thresher.data import datasets
+        >>> curator = Curator(datasets.adult(), Budget.from_epsilon(1, 1e-9))
+        >>> query = Query.parse("2 of: race=Black, sex=Female, income=>50K", curator.schema)
+        >>> [measured] = curator.measure([query], rho="1/100")
+        >>> abs(float(measured.answers) - 0.09) < 0.01
+        True
+        >>> curator.spent
+        Fraction(1, 100)
+    """
+
+    __slots__ = ("__weakref__", "_account", "_ledger", "_lock", "_randomness", "_release")
+
+    def __init__(
+        self,
+        records: Records,
+        budget: Budget,
+        ledger: Ledger | None = None,
+        *,
+        release: str = "unnamed release",
+        randomness: Randomness | None = None,
+    ) -> None:
+        _records[self] = records
+        self._account = Account(budget)
+        self._ledger = ledger
+        self._release = release
+        self._randomness = randomness if randomness is not None else SystemRandomness()
+        self._lock = threading.Lock()
+
+    @property
+    def n(self) -> int:
+        """The number of records, which is public."""
+        return _records[self].n
+
+    @property
+    def schema(self) -> Schema:
+        """The description of the columns, which is public."""
+        return _records[self].schema
+
+    @property
+    def budget(self) -> Budget:
+        """The whole budget, spent or not."""
+        return self._account.budget
+
+    @property
+    def spent(self) -> Fraction:
+        """The ρ spent so far."""
+        return self._account.spent
+
+    @property
+    def remaining(self) -> Fraction:
+        """The ρ that can still be spent."""
+        return self._account.remaining
+
+    @property
+    def is_secure(self) -> bool:
+        """Whether the noise comes from a source fit for a release."""
+        return self._randomness.is_secure
+
+    def __repr__(self) -> str:
+        spent, whole = float(self.spent), float(self.budget.rho)
+        return f"Curator({_records[self]!r}, rho {spent:.6g} of {whole:.6g} spent)"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Curator holds private records and cannot be copied or pickled")
+
+    def select(
+        self,
+        workload: Workload,
+        answers_of: AnswersOf,
+        count: int,
+        excluding: Collection[Query] = (),
+        *,
+        rho: Amount,
+    ) -> list[Query]:
+        """Choose the queries of a workload that the public answers get most wrong, privately.
+
+        A query's score is |count - round(n · answer)|, an integer that replacing one record moves
+        by at most 1; `count` of them are drawn as by AS and OSAS (Algorithms 2 and 4).
+
+        Args:
+            workload: The thresholds whose consistent queries may be chosen.
+            answers_of: The public answers they are compared with, as fractions.
+            count: How many to choose: K in the paper. If fewer are left, all are chosen.
+            excluding: Queries of the workload that must not be chosen again.
+            rho: What the selections spend, all together.
+
+        Returns:
+            The chosen queries, in the order in which they were chosen.
+        """
+        self._check_schema(workload.schema)
+        if count < 1:
+            raise ParameterError(f"count must be at least 1, not {count}")
+        barred = np.array(sorted(workload.id_of(query) for query in excluding), dtype=np.int64)
+        records = self._pay(rho)
+        scores = _Scores(records, workload, answers_of, barred)
+        levels = Levels()
+        for index in range(len(scores)):
+            levels.add(scores[index])
+        draws = levels.draw(count, exact(rho, "rho"), self._randomness)
+        places = locate((scores[i] for i in range(len(scores))), draws)
+        return [workload.query(scores.query_id(place.slab, place.position)) for place in places]
+
+    def measure(
+        self, targets: Sequence[Query] | Sequence[Threshold], *, rho: Amount, jointly: bool = True
+    ) -> list[Measurement]:
+        """Answer queries, or all cells of marginal tables, with discrete Gaussian noise.
+
+        Args:
+            targets: Queries, each of sensitivity 1; or thresholds, whose tables are measured whole.
+            rho: What all of them spend together; each target has an equal part.
+            jointly: Whether a table is measured as one vector: a replaced record moves two cells
+                of a marginal table (r = k), so its squared L2 sensitivity is 2, whatever its size.
+                If False, every cell pays for itself, as in the paper's Gaussian mechanism.
+
+        Returns:
+            One measurement per target, in order.
+        """
+        if not targets:
+            raise ParameterError("there is nothing to measure: name at least one query or table")
+        sensitivity = sum(self._squared_sensitivity(target, jointly) for target in targets)
+        variance_for(rho, sensitivity)  # what cannot be measured must be refused before it is paid
+        records = self._pay(rho)
+        measured = []
+        for target in targets:
+            counts = _exact_counts(records, target)
+            noisy, sigma = add_noise(counts, exact(rho, "rho"), sensitivity, self._randomness)
+            measured.append(Measurement(target, np.asarray(noisy), sigma, records.n))
+        return measured
+
+    def _squared_sensitivity(self, target: Query | Threshold, jointly: bool) -> int:
+        """How far, squared and in L2, replacing one record moves what is counted for a target."""
+        if isinstance(target, Query):
+            target.check(self.schema)
+            return 1
+        check_fits(target, self.schema)
+        if not jointly:
+            return target.query_count(self.schema)
+        if target.r != target.k:
+            raise QueryError(
+                f"{target} cannot be measured as one table: only marginals (r = k) can; measure "
+                f"the marginal {Threshold(target.features)}, from which its answers follow"
+            )
+        return 2
+
+    def _check_schema(self, schema: Schema) -> None:
+        if schema.fingerprint != self.schema.fingerprint:
+            raise QueryError("the workload is over another schema than the records")
+
+    def _pay(self, rho: Amount) -> Records:
+        """Spend, in the ledger first; only who has paid gets to see the records."""
+        amount = exact(rho, "rho")
+        with self._lock:
+            if self._ledger is not None and amount <= self._account.remaining:
+                self._ledger.spend(amount, release=self._release)
+            self._account.spend(amount)
+        return _records[self]
+
+
+def _exact_counts(records: Records, target: Query | Threshold) -> npt.NDArray[np.int64]:
+    if isinstance(target, Query):
+        return np.array(exact_count(records, target), dtype=np.int64)
+    return exact_answers(records, target)
+
+
+class _Scores:
+    """The scores of all queries of a workload, slab by slab, computed when asked for."""
+
+    def __init__(
+        self,
+        records: Records,
+        workload: Workload,
+        answers_of: AnswersOf,
+        barred: npt.NDArray[np.int64],
+    ) -> None:
+        self._records, self._workload, self._answers_of = records, workload, answers_of
+        self._barred = barred
+        self._slabs = [
+            (position, slab)
+            for position, threshold in enumerate(workload)
+            for slab in slabs_of(threshold.shape(workload.schema))
+        ]
+        self._opened = -1
+
+    def __len__(self) -> int:
+        return len(self._slabs)
+
+    def __getitem__(self, index: int) -> npt.NDArray[np.int64]:
+        position, slab = self._slabs[index]
+        if position != self._opened:
+            threshold = self._workload[position]
+            marginals = RecordMarginals(self._records, threshold)
+            self._exact = ThresholdTable(marginals, threshold.k, threshold.r)
+            self._answers = self._answers_of(threshold)
+            self._opened = position
+        scores = np.empty(slab.size, dtype=np.int64)
+        answers = np.ascontiguousarray(self._answers(slab), dtype=np.float32)
+        _score(self._exact(slab).reshape(-1), answers.reshape(-1), self._records.n, scores)
+        first = self._workload.starts[position] + slab.first
+        here = slice(*np.searchsorted(self._barred, (first, first + slab.size)))
+        return excluding_positions(scores, self._barred[here] - first)
+
+    def query_id(self, index: int | None, place: int) -> int:
+        assert index is not None
+        position, slab = self._slabs[index]
+        return self._workload.starts[position] + slab.first + place
+
+
+@numba.njit(cache=True, nogil=True)
+def _score(counts, answers, n, scores):  # type: ignore[no-untyped-def]
+    """|count - round(n·answer)|, with the answer held to [0, 1] so that scores stay within n."""
+    for i in range(counts.size):
+        answer = min(max(np.float64(answers[i]), 0.0), 1.0)
+        scores[i] = abs(counts[i] - np.int64(np.rint(n * answer)))
