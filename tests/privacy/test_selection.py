@@ -398,10 +398,12 @@ def test_every_drawn_query_is_found_wherever_the_slabs_are_cut(
 
 
 def test_scores_far_apart_are_counted_without_a_table_between_them() -> None:
+    scores = np.array([2**61, 0, -(2**61)])
     levels = Levels()
-    levels.add(np.array([2**61, 0, -(2**61), 0]))
+    levels.add(scores)
     draws = levels.draw(4, RHO, InsecureSeededRandomness(0))
-    assert [draw.level for draw in draws] == [2**61, 0, 0, -(2**61)]
+    assert [draw.level for draw in draws] == [2**61, 0, -(2**61)]
+    assert locate([scores], draws) == [Place(0, 0), Place(0, 1), Place(0, 2)]
 
 
 def test_tables_of_scores_are_read_in_c_order() -> None:

@@ -41,6 +41,7 @@ EXCLUDED: Final = int(np.iinfo(np.int64).min)
 """The score of a query that must not be chosen; see `excluding`."""
 _HIGHEST_LEVEL: Final = 2**61
 _MOST_MEMBERS: Final = 2**512
+_LONGEST_TABLE: Final = 2**20
 
 
 def selection_rate(rho: Fraction, sensitivity: Fraction | int = 1) -> Fraction:
@@ -52,8 +53,6 @@ def selection_rate(rho: Fraction, sensitivity: Fraction | int = 1) -> Fraction:
     Example:
         >>> selection_rate(Fraction(2))
         Fraction(2, 1)
-        >>> selection_rate(Fraction(1)) ** 2 / 2 <= 1
-        True
     """
     if rho <= 0:
         raise ParameterError(f"rho must be positive, not {rho}: a selection cannot be free.")
@@ -68,8 +67,7 @@ def selection_rate(rho: Fraction, sensitivity: Fraction | int = 1) -> Fraction:
 def excluding(scores: Scores, positions: Iterable[int]) -> NDArray[np.int64]:
     """A copy of `scores` in which the queries at (C order) `positions` can no longer be chosen.
 
-    The mark travels with the scores, so both passes of the level-wise sampler, and the reference
-    forms, skip the same queries without being told twice.
+    The mark travels with the scores, so that nobody has to be told twice which queries to skip.
 
     Example:
         >>> excluding(np.array([7, 5]), [0]).tolist() == [EXCLUDED, 5]
@@ -98,16 +96,13 @@ def report_noisy_max(scores: Scores, rho: Fraction, randomness: Randomness) -> i
 def adaptive_selection(
     scores: Scores, count: int, rho: Fraction, randomness: Randomness
 ) -> list[int]:
-    """The selections of AS (Algorithm 2): `count` times RNM, each without what was chosen before.
+    """The indices that AS (Algorithm 2) selects, in order: `count` times RNM on what is left.
 
     Args:
         scores: One integer score per query; `EXCLUDED` marks those that cannot be chosen.
         count: The paper's K. If fewer queries are left, all of them are chosen.
         rho: What all selections together spend: half of what the paper gives to AS.
         randomness: The source of the Gumbel noise.
-
-    Returns:
-        The chosen indices, in the order in which they were chosen.
 
     Example:
         >>> from thresher.privacy.randomness import SystemRandomness
@@ -126,7 +121,7 @@ def adaptive_selection(
 def oneshot_adaptive_selection(
     scores: Scores, count: int, rho: Fraction, randomness: Randomness
 ) -> list[int]:
-    """The selections of OSAS (Algorithm 4): the top `count` of one vector of noisy scores.
+    """The indices that OSAS (Algorithm 4) selects, in order: the top `count` of the noisy scores.
 
     Same arguments, result and output distribution as `adaptive_selection`. The Gumbel scale is
     1/η = √(count/(2·rho)), where `rho` is half of the paper's: √(K/ρ) in its letters, and not the
@@ -282,7 +277,7 @@ class Ladder:
     rate: Fraction
 
     def without_one(self, at: int) -> "Ladder":
-        """The ladder after one member of level number `at` has been drawn."""
+        """The ladder once a member of level number `at` has been drawn."""
         counts = self.counts.copy()
         counts[at] -= 1
         left = counts > 0
@@ -438,6 +433,12 @@ def locate(slabs: Iterable[Scores], draws: Sequence[Draw]) -> list[Place]:
     order.sort(key=lambda i: (draws[i].level, draws[i].rank))
     levels = np.array([draws[i].level for i in order], dtype=np.int64)
     ranks = np.array([draws[i].rank for i in order], dtype=np.int64)
+    # A table of where each level begins, unless the levels are too far apart for one.
+    distinct, first = np.unique(levels, return_index=True)
+    span = int(np.ptp(distinct)) + 1 if order else 0
+    firsts = np.zeros(span if span <= _LONGEST_TABLE else 0, dtype=np.int64)
+    if firsts.size:
+        firsts[distinct - distinct[0]] = first
     following, seen = np.arange(len(order)), np.zeros(len(order), dtype=np.int64)
     positions = np.full(len(order), -1)
     places = [Place(None, draw.rank) for draw in draws]
@@ -445,7 +446,7 @@ def locate(slabs: Iterable[Scores], draws: Sequence[Draw]) -> list[Place]:
     for slab, scores in enumerate(slabs):
         if not missing:
             break
-        _scan(_integers(scores).ravel(), levels, ranks, following, seen, positions)
+        _scan(_integers(scores).ravel(), levels, firsts, ranks, following, seen, positions)
         for k in [k for k in missing if positions[k] >= 0]:
             places[order[k]] = Place(slab, int(positions[k]))
             missing.remove(k)
@@ -458,6 +459,7 @@ def locate(slabs: Iterable[Scores], draws: Sequence[Draw]) -> list[Place]:
 def _scan(
     scores: NDArray[np.int64],
     levels: NDArray[np.int64],
+    firsts: NDArray[np.int64],
     ranks: NDArray[np.int64],
     following: NDArray[np.int64],
     seen: NDArray[np.int64],
@@ -473,7 +475,7 @@ def _scan(
         # Most scores are below all wanted levels, so that this comparison is all they cost.
         if score < levels[0] or score > levels[-1]:
             continue
-        first = np.searchsorted(levels, score)
+        first = firsts[score - levels[0]] if firsts.size else np.searchsorted(levels, score)
         if levels[first] != score:
             continue
         pair = following[first]
