@@ -50,13 +50,11 @@ def main() -> None:
     scores = np.floor(generator.exponential(20.0, QUERIES)).astype(np.int64)
     slabs = [scores[start : start + SLAB] for start in range(0, QUERIES, SLAB)]
 
-    ours = seconds(lambda: levelwise_selection(lambda: slabs, COUNT, RHO, randomness))
+    ours = seconds(lambda: levelwise_selection(slabs, COUNT, RHO, randomness))
     fast = seconds(lambda: oneshot_numpy(scores, generator))
     safe = seconds(lambda: oneshot_adaptive_selection(scores, COUNT, RHO, randomness))
-    few = seconds(lambda: levelwise_selection(lambda: slabs[:1], COUNT, RHO, randomness))
-    many = seconds(
-        lambda: levelwise_selection(lambda: slabs[:1], COUNT, RHO, randomness, implicit=10**12)
-    )
+    few = seconds(lambda: levelwise_selection(slabs[:1], COUNT, RHO, randomness))
+    many = seconds(lambda: levelwise_selection(slabs[:1], COUNT, RHO, randomness, implicit=10**12))
 
     print(f"{QUERIES:,} listed scores, K = {COUNT}, best of {REPEATS}")
     print(f"  level-wise, both passes           {ours:7.3f} s")

@@ -6,7 +6,7 @@ Statistical tests have a fixed seed and number of draws; the chance that a corre
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise, permutations
@@ -20,20 +20,21 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from thresher.errors import ParameterError
-from thresher.privacy.randomness import InsecureSeededRandomness, Randomness
-from thresher.privacy.selection import (
+from thresher.privacy.levels import (
     EXCLUDED,
     Draw,
     Ladder,
     Levels,
     Place,
-    adaptive_selection,
     excluding,
+    selection_rate,
+)
+from thresher.privacy.randomness import InsecureSeededRandomness, Randomness
+from thresher.privacy.selection import (
+    adaptive_selection,
     levelwise_selection,
-    locate,
     oneshot_adaptive_selection,
     report_noisy_max,
-    selection_rate,
 )
 
 FALSE_ALARM = 1e-7
@@ -50,7 +51,7 @@ def levelwise(
 ) -> list[int]:
     """The production path on scores cut into two slabs."""
     cut = len(scores) // 2
-    places = levelwise_selection(lambda: [scores[:cut], scores[cut:]], count, rho, randomness)
+    places = levelwise_selection([scores[:cut], scores[cut:]], count, rho, randomness)
     return [place.position + (cut if place.slab else 0) for place in places]
 
 
@@ -61,7 +62,7 @@ def levelwise_decided_exactly(
     levels = Levels()
     levels.add(scores)
     draws = levels.draw(count, rho, randomness, guard=1.0)
-    return [place.position for place in locate([scores], draws)]
+    return [place.position for place in levels.locate(draws, [scores])]
 
 
 ALL_FORMS = [
@@ -340,7 +341,7 @@ def test_report_noisy_max_needs_a_query() -> None:
 def test_implicit_queries_cost_nothing_and_are_chosen_uniformly(implicit: int) -> None:
     scores = np.array([0, 40, 0])
     places = levelwise_selection(
-        lambda: [scores], 400, Fraction(400 * 2), InsecureSeededRandomness(1), implicit=implicit
+        [scores], 400, Fraction(400 * 2), InsecureSeededRandomness(1), implicit=implicit
     )
     # η = 2: the score of 40 outweighs up to 10^34 zeros.
     assert places[0] == Place(0, 1)
@@ -352,7 +353,7 @@ def test_implicit_queries_cost_nothing_and_are_chosen_uniformly(implicit: int) -
 
 def test_a_few_implicit_queries_share_level_0_with_the_listed() -> None:
     places = levelwise_selection(
-        lambda: [np.array([0, 5]), np.array([0])], 9, RHO, InsecureSeededRandomness(1), implicit=2
+        [np.array([0, 5]), np.array([0])], 9, RHO, InsecureSeededRandomness(1), implicit=2
     )
     assert set(places) == {Place(0, 0), Place(0, 1), Place(1, 0), Place(None, 0), Place(None, 1)}
 
@@ -387,7 +388,7 @@ def test_every_drawn_query_is_found_wherever_the_slabs_are_cut(
     for slab in slabs:
         levels.add(slab)
     draws = levels.draw(99, RHO, InsecureSeededRandomness(0))
-    places = locate(slabs, draws)
+    places = levels.locate(draws, slabs)
     found = [edges[place.slab or 0] + place.position for place in places]
     assert sorted(found) == [i for i, score in enumerate(scores) if score != EXCLUDED]
     assert [scores[i] for i in found] == [draw.level for draw in draws]
@@ -403,19 +404,29 @@ def test_scores_far_apart_are_counted_without_a_table_between_them() -> None:
     levels.add(scores)
     draws = levels.draw(4, RHO, InsecureSeededRandomness(0))
     assert [draw.level for draw in draws] == [2**61, 0, -(2**61)]
-    assert locate([scores], draws) == [Place(0, 0), Place(0, 1), Place(0, 2)]
+    assert levels.locate(draws, [scores]) == [Place(0, 0), Place(0, 1), Place(0, 2)]
 
 
 def test_tables_of_scores_are_read_in_c_order() -> None:
     table = excluding(np.array([[0, 0, 0], [900, 0, 950]]), [5])
-    places = levelwise_selection(lambda: [table], 1, RHO, InsecureSeededRandomness(0))
+    places = levelwise_selection([table], 1, RHO, InsecureSeededRandomness(0))
     assert places == [Place(0, 3)]
 
 
 def test_slabs_that_change_between_the_passes_are_noticed() -> None:
-    passes: Iterator[list[NDArray[np.int64]]] = iter([[np.array([5])], [np.array([6])]])
-    with pytest.raises(ParameterError, match="slabs must be those"):
-        levelwise_selection(lambda: next(passes), 1, RHO, InsecureSeededRandomness(0))
+    class Changing:
+        def __init__(self) -> None:
+            self.asked = 0
+
+        def __len__(self) -> int:
+            return 1
+
+        def __getitem__(self, index: int) -> NDArray[np.int64]:
+            self.asked += 1
+            return np.array([self.asked])
+
+    with pytest.raises(ParameterError, match="unchanged"):
+        levelwise_selection(Changing(), 1, RHO, InsecureSeededRandomness(0))
 
 
 def test_nothing_that_is_private_shows() -> None:

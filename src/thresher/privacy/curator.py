@@ -25,10 +25,10 @@ from thresher.data.records import Records
 from thresher.errors import ParameterError, QueryError
 from thresher.privacy.budget import Account, Amount, Budget, exact
 from thresher.privacy.ledger import Ledger
+from thresher.privacy.levels import EXCLUDED
 from thresher.privacy.noise import add_noise, variance_for
 from thresher.privacy.randomness import Randomness, SystemRandomness
-from thresher.privacy.selection import Levels, locate
-from thresher.privacy.selection import excluding as excluding_positions
+from thresher.privacy.selection import levelwise_selection
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
@@ -179,11 +179,7 @@ class Curator:
         barred = np.array(sorted(workload.id_of(query) for query in excluding), dtype=np.int64)
         records = self._pay(rho)
         scores = _Scores(records, workload, answers_of, barred)
-        levels = Levels()
-        for index in range(len(scores)):
-            levels.add(scores[index])
-        draws = levels.draw(count, exact(rho, "rho"), self._randomness)
-        places = locate((scores[i] for i in range(len(scores))), draws)
+        places = levelwise_selection(scores, count, exact(rho, "rho"), self._randomness)
         return [workload.query(scores.query_id(place.slab, place.position)) for place in places]
 
     def measure(
@@ -283,7 +279,8 @@ class _Scores:
         _score(self._exact(slab).reshape(-1), answers.reshape(-1), self._records.n, scores)
         first = self._workload.starts[position] + slab.first
         here = slice(*np.searchsorted(self._barred, (first, first + slab.size)))
-        return excluding_positions(scores, self._barred[here] - first)
+        scores[self._barred[here] - first] = EXCLUDED
+        return scores
 
     def query_id(self, index: int | None, place: int) -> int:
         assert index is not None
