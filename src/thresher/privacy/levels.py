@@ -221,7 +221,7 @@ class Levels:
             [Place(slab=1, position=0)]
         """
         places = [Place(None, draw.rank) for draw in draws]
-        wanted: dict[int, list[tuple[int, int]]] = {}
+        wanted: dict[tuple[int, int], list[tuple[int, int]]] = {}
         if not self._slabs:
             return places
         level_of = np.concatenate([levels for levels, _ in self._slabs])
@@ -234,11 +234,14 @@ class Levels:
                 if draw.listed and draw.level == level:
                     at = int(np.searchsorted(ends, draw.rank, side="right"))
                     before = int(ends[at - 1]) if at else 0
-                    wanted.setdefault(int(slab_of[here[at]]), []).append((i, draw.rank - before))
-        for slab, sought in sorted(wanted.items()):
-            scores = integers(slabs[slab]).ravel()
+                    slab = int(slab_of[here[at]])
+                    wanted.setdefault((slab, level), []).append((i, draw.rank - before))
+        opened, scores = -1, np.empty(0, dtype=np.int64)
+        for (slab, level), sought in sorted(wanted.items()):
+            if slab != opened:
+                opened, scores = slab, integers(slabs[slab]).ravel()
+            members = np.flatnonzero(scores == level)
             for i, rank in sought:
-                members = np.flatnonzero(scores == draws[i].level)
                 if rank >= members.size:
                     raise ParameterError("slabs must give the scores that were added, unchanged")
                 places[i] = Place(slab, int(members[rank]))
