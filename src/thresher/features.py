@@ -1,12 +1,14 @@
 """One column of the table, described in public: its values, and where odd cells go.
 
-A feature turns the cells of a column into codes 0 … size-1. It never rejects a cell: a null
-goes where `nulls` says, a value outside the domain where `outside` says, both fixed before
-any record was seen. So no private value can raise, and none can appear in a message.
+A feature turns the cells of a column into codes 0 … size-1. It never rejects a cell: a null, a
+blank, or text where a number should be goes where `nulls` says, a value outside the domain where
+`outside` says, both fixed before any record was seen. So no private value can raise, and none can
+appear in a message.
 """
 
 import dataclasses
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +27,8 @@ Codes = npt.NDArray[np.unsignedinteger[Any]]
 
 CLIP = "clip"
 LARGEST_INTEGER = 2**53
+LARGEST_FLOAT = sys.float_info.max
+LARGEST_DOMAIN = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,19 +53,25 @@ class Feature(ABC):
     review: str = ""
 
     def __post_init__(self) -> None:
-        if (
-            not isinstance(self.name, str)
-            or not self.name.strip()
-            or self.name != self.name.strip()
-        ):
+        if not is_label(self.name):
             raise SchemaError(
                 f"a feature's name must be text without blanks at its ends, not {self.name!r}"
             )
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, list):
-                object.__setattr__(self, field.name, tuple(value))
+            object.__setattr__(self, field.name, _plain(getattr(self, field.name)))
+        for entry in ("extra", "categories", "edges"):
+            if not isinstance(getattr(self, entry, ()), tuple):
+                raise SchemaError(f"feature {self.name!r}: {entry!r} must be a list")
+        for entry in ("outside", "review"):
+            if not isinstance(getattr(self, entry), str):
+                raise SchemaError(f"feature {self.name!r}: {entry!r} must be text")
         self._check_domain()
+        for label in self.extra:
+            if not is_label(label) or _reads_as_number(label):
+                raise SchemaError(
+                    f"feature {self.name!r}: the extra label {label!r} must be text without blanks "
+                    "at its ends, and not a number"
+                )
         if len(set(self.labels)) < self.size:
             raise SchemaError(f"feature {self.name!r} lists a value twice: name each value once")
         self._policy_code("nulls", self.nulls)
@@ -99,6 +109,10 @@ class Feature(ABC):
     @abstractmethod
     def encode(self, column: pa.Array) -> Codes:
         """The codes of a column's cells; odd cells go where the policies say."""
+
+    @abstractmethod
+    def decode(self, codes: Codes, rng: np.random.Generator) -> npt.NDArray[Any]:
+        """Values for codes: for a bin, a number inside it, drawn uniformly."""
 
     @abstractmethod
     def _check_domain(self) -> None: ...
@@ -143,11 +157,13 @@ class Categorical(Feature):
         if not self.categories:
             raise SchemaError(f"feature {self.name!r} has no categories: list at least one")
         for category in self.categories:
-            if not isinstance(category, str) or category != category.strip() or not category:
+            if not is_label(category):
                 raise SchemaError(
                     f"feature {self.name!r}: the category {category!r} must be text "
                     "without blanks at its ends"
                 )
+        if not isinstance(self.nulls, str):
+            raise SchemaError(f"feature {self.name!r}: 'nulls' must name a category")
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -160,13 +176,19 @@ class Categorical(Feature):
         return None
 
     def encode(self, column: pa.Array) -> Codes:
-        found = pc.index_in(label_text(self.name, column), value_set=pa.array(self.categories))
+        column = bare(column)
+        text = label_text(self.name, column)
+        if pa.types.is_boolean(column.type) and {"True", "False"} & set(self.categories):
+            text = pc.utf8_capitalize(text)  # as Python and pandas write them, not as Arrow does
+        found = pc.index_in(text, value_set=pa.array(self.categories))
         outside = pa.scalar(self._codes[self.outside], pa.int32())
         nulls = pa.scalar(self._codes[str(self.nulls)], pa.int32())
-        codes = pc.if_else(
-            pc.is_null(column, nan_is_null=True), nulls, pc.fill_null(found, outside)
-        )
+        blank = pc.or_(pc.is_null(column, nan_is_null=True), _is_blank(text))
+        codes = pc.if_else(blank, nulls, pc.fill_null(found, outside))
         return np.asarray(codes).astype(self.dtype)
+
+    def decode(self, codes: Codes, rng: np.random.Generator) -> npt.NDArray[Any]:
+        return np.array(self.categories, dtype=object)[codes]
 
     @cached_property
     def _codes(self) -> dict[str, int]:
@@ -187,6 +209,10 @@ class _Numbered(Feature):
                 "outside", self.outside
             )
         codes[missing] = self._policy_code("nulls", self.nulls)
+        if self.extra and missing.any() and is_text(column):
+            named = pc.index_in(label_text(self.name, column), value_set=pa.array(self.extra))
+            extra = np.asarray(pc.fill_null(named, -1))
+            codes = np.where(extra >= 0, self._numbers + extra, codes)
         return codes.astype(self.dtype)
 
     def code_of(self, value: object) -> int | None:
@@ -197,10 +223,12 @@ class _Numbered(Feature):
                 value = float(value)
             except ValueError:
                 return None
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+            return None
+        if not abs(value) < math.inf or abs(value) > LARGEST_FLOAT:
             return None
         number = np.array([value], dtype=float)
-        if not math.isfinite(value) or number[0] < self._low or self._beyond(number)[0]:
+        if number[0] < self._low or self._beyond(number)[0]:
             return None
         return int(self._clipped_codes(number)[0])
 
@@ -210,6 +238,18 @@ class _Numbered(Feature):
             return range(0)
         first, last = self._clipped_codes(ends)
         return range(int(first), int(last) + 1)
+
+    def decode(self, codes: Codes, rng: np.random.Generator) -> npt.NDArray[Any]:
+        numbers = self._numbers_of(np.minimum(codes, self._numbers - 1).astype(np.int64), rng)
+        if not self.extra:
+            return numbers
+        labels = np.array(self.labels, dtype=object)[codes]
+        return np.where(codes < self._numbers, numbers.astype(object), labels)
+
+    @abstractmethod
+    def _numbers_of(
+        self, codes: npt.NDArray[np.int64], rng: np.random.Generator
+    ) -> npt.NDArray[Any]: ...
 
     @property
     @abstractmethod
@@ -251,9 +291,10 @@ class IntegerRange(_Numbered):
             raise SchemaError(
                 f"feature {self.name!r}: 'low' {self.low} is above 'high' {self.high}"
             )
-        if self.high - self.low >= 2**31:
+        if self.high - self.low >= LARGEST_DOMAIN:
             raise SchemaError(
-                f"feature {self.name!r} has more than 2^31 values: describe it as numeric with bins"
+                f"feature {self.name!r} has more than {LARGEST_DOMAIN:,} values: "
+                "describe it as numeric with bins"
             )
 
     @cached_property
@@ -274,6 +315,11 @@ class IntegerRange(_Numbered):
     def _clipped_codes(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
         whole = np.clip(np.floor(numbers) - self.low, 0, self._numbers - 1)
         return np.asarray(whole, dtype=np.int64)
+
+    def _numbers_of(
+        self, codes: npt.NDArray[np.int64], rng: np.random.Generator
+    ) -> npt.NDArray[Any]:
+        return codes + self.low
 
     def code_of(self, value: object) -> int | None:
         code = super().code_of(value)
@@ -311,9 +357,10 @@ class Bins(_Numbered):
 
     def _check_domain(self) -> None:
         numeric = all(
-            isinstance(edge, int | float) and not isinstance(edge, bool) for edge in self.edges
+            isinstance(edge, int | float) and not isinstance(edge, bool) and abs(edge) < math.inf
+            for edge in self.edges
         )
-        if not numeric or len(self.edges) < 2 or not np.isfinite(self.edges).all():
+        if not numeric or len(self.edges) < 2 or max(map(abs, self.edges)) > LARGEST_FLOAT:
             raise SchemaError(f"feature {self.name!r}: 'edges' must be two or more finite numbers")
         if (np.diff(self.edges) <= 0).any():
             raise SchemaError(f"feature {self.name!r}: 'edges' must rise from each to the next")
@@ -338,6 +385,14 @@ class Bins(_Numbered):
         found = np.searchsorted(np.asarray(self.edges), numbers, side="right") - 1
         return np.clip(found, 0, self._numbers - 1)
 
+    def _numbers_of(
+        self, codes: npt.NDArray[np.int64], rng: np.random.Generator
+    ) -> npt.NDArray[Any]:
+        edges = np.asarray(self.edges)
+        low, high = edges[codes], edges[codes + 1]
+        # The upper edge belongs to the next bin, so rounding must not reach it.
+        return np.minimum(low + (high - low) * rng.random(len(codes)), np.nextafter(high, low))
+
 
 KINDS: Mapping[str, type[Feature]] = {kind.kind: kind for kind in (Categorical, IntegerRange, Bins)}
 
@@ -348,7 +403,7 @@ def feature_from_json(value: object) -> Feature:
         raise SchemaError(f"a feature must be a JSON object, not {type(value).__name__}")
     fields = dict(value)
     name, kind = fields.get("name", "?"), fields.pop("kind", None)
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise SchemaError(
             f"feature {name!r}: 'kind' must be one of {', '.join(KINDS)}, not {kind!r}"
         )
@@ -356,10 +411,6 @@ def feature_from_json(value: object) -> Feature:
     _refuse(name, "has unknown entries", set(fields) - {field.name for field in declared})
     required = {f.name for f in declared if f.default is dataclasses.MISSING}
     _refuse(name, "lacks", required - set(fields))
-    for entry in {"edges", "categories", "extra"} & set(fields):
-        if not isinstance(fields[entry], list):
-            raise SchemaError(f"feature {name!r}: {entry!r} must be a list")
-        fields[entry] = tuple(fields[entry])
     return KINDS[kind](**fields)
 
 
@@ -368,12 +419,49 @@ def _refuse(name: object, fault: str, entries: set[str]) -> None:
         raise SchemaError(f"feature {name!r} {fault}: {', '.join(sorted(entries))}")
 
 
+def is_label(value: object) -> bool:
+    """Whether a value can name a feature or one of its values: text without blanks at its ends."""
+    if not isinstance(value, str) or not value or value != value.strip():
+        return False
+    return not any("\ud800" <= letter <= "\udfff" for letter in value)  # half a character
+
+
+def _plain(value: Any) -> Any:
+    """A field as Python's own types, so that it can be written as JSON and compared."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _reads_as_number(label: str) -> bool:
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True
+
+
+def bare(column: pa.Array) -> pa.Array:
+    """A column without the dress it may come in: an extension type, a dictionary, a view."""
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    if pa.types.is_dictionary(column.type):
+        return bare(column.dictionary_decode())
+    return column.cast(pa.large_string()) if str(column.type) == "string_view" else column
+
+
+def is_text(column: pa.Array) -> bool:
+    """Whether a column's cells are text."""
+    kind = bare(column).type
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
 def label_text(name: str, column: pa.Array) -> pa.Array:
     """A column's cells as the text that category labels are compared with."""
+    column = bare(column)
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
+    if pa.types.is_float16(kind):
+        column = column.cast(pa.float32())
     if pa.types.is_floating(kind):
         # A whole number that nulls have forced into a float column is still "1", not "1.0".
         whole = pc.equal(column, pc.floor(column))
@@ -382,22 +470,27 @@ def label_text(name: str, column: pa.Array) -> pa.Array:
             pc.if_else(pc.and_(whole, small), column, None).cast(pa.int64()).cast(pa.string())
         )
         return pc.coalesce(integers, column.cast(pa.string()))
-    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        raise DataError(
-            f"column {name!r} is of type {kind}, which has no categories: convert it to text"
-        )
-    return pc.utf8_trim_whitespace(column.cast(pa.string()))
+    if not (pa.types.is_nested(kind) or "binary" in str(kind)):
+        try:
+            return pc.utf8_trim_whitespace(column.cast(pa.string()))
+        except pa.ArrowException:  # a type without a text of its own, told below
+            pass
+    raise DataError(
+        f"column {name!r} is of type {kind}, which has no categories: convert it to text"
+    )
+
+
+def _is_blank(text: pa.Array) -> pa.Array:
+    return pc.fill_null(pc.equal(text, ""), True)
 
 
 def numbers_of(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
     """A column's cells as floats, NaN where there is no number to read."""
+    column = bare(column)
     kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-        kind = column.type
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if is_text(column):
         text = column.to_pandas()
         return np.array(pd.to_numeric(text, errors="coerce"), dtype=float)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
@@ -408,3 +501,12 @@ def numbers_of(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
     return np.array(
         column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float
     )
+
+
+def has_words(feature: Feature, column: pa.Array) -> bool:
+    """Whether text stands in a column that is neither blank nor one of the extra labels."""
+    if not is_text(column):
+        return False
+    text = label_text(feature.name, column)
+    known = pc.is_in(text, value_set=pa.array(feature.extra, pa.string()))
+    return bool(pc.any(pc.invert(pc.or_(known, _is_blank(text)))).as_py())

@@ -11,7 +11,7 @@ as is the schema.
 """
 
 import threading
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
@@ -34,18 +34,13 @@ from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.schema import Schema
 from thresher.tables import (
-    RecordMarginals,
-    Slab,
-    Table,
-    ThresholdTable,
+    AnswersOf,
     check_fits,
     exact_answers,
     exact_count,
+    exact_table,
     slabs_of,
 )
-
-AnswersOf = Callable[[Threshold], Callable[[Slab], Table]]
-"""For a threshold, the public answers (fractions) to its queries, slab by slab."""
 
 _records: "WeakKeyDictionary[Curator, Records]" = WeakKeyDictionary()
 """Which records each Curator holds: kept here, so that no attribute of it hands them out."""
@@ -270,8 +265,7 @@ class _Scores:
         position, slab = self._slabs[index]
         if position != self._opened:
             threshold = self._workload[position]
-            marginals = RecordMarginals(self._records, threshold)
-            self._exact = ThresholdTable(marginals, threshold.k, threshold.r)
+            self._exact = exact_table(self._records, threshold)
             self._answers = self._answers_of(threshold)
             self._opened = position
         scores = np.empty(slab.size, dtype=np.int64)

@@ -7,6 +7,7 @@ from thresher.tables.counts import (
     exact_answers,
     exact_count,
     exact_slabs,
+    exact_table,
 )
 from thresher.tables.slabs import MEMORY_CEILING, Slab, slabs_of
 from thresher.tables.threshold_table import (
@@ -19,6 +20,8 @@ from thresher.tables.threshold_table import (
 
 __all__ = [
     "MEMORY_CEILING",
+    "Answers",
+    "AnswersOf",
     "Marginals",
     "RecordMarginals",
     "Slab",
@@ -30,6 +33,7 @@ __all__ = [
     "exact_answers",
     "exact_count",
     "exact_slabs",
+    "exact_table",
     "slabs_of",
     "threshold_slabs",
 ]

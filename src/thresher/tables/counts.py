@@ -14,8 +14,11 @@ from thresher.queries.language import parse
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.schema import Schema
-from thresher.tables.slabs import MEMORY_CEILING, SLAB_CELLS, Slab
-from thresher.tables.threshold_table import Axes, Table, coefficient, threshold_slabs
+from thresher.tables.slabs import MEMORY_CEILING, SLAB_CELLS, Slab, slabs_of
+from thresher.tables.threshold_table import Answers, Axes, Table, ThresholdTable, coefficient
+
+KEPT_BYTES = MEMORY_CEILING // 4
+"""Bytes that the cells of the records, kept from slab to slab, may take."""
 
 
 class RecordMarginals:
@@ -43,6 +46,8 @@ class RecordMarginals:
             for axis in axes[1:]:
                 cells *= self.shape[axis]
                 cells += self.columns[axis]
+            if (len(self._cells) + 1) * cells.nbytes > KEPT_BYTES:
+                return cells
             self._cells[axes] = cells
         return self._cells[axes]
 
@@ -53,6 +58,11 @@ def _tally(cells, first, counts):  # type: ignore[no-untyped-def]
         place = cell - first
         if 0 <= place < counts.size:
             counts[place] += 1
+
+
+def exact_table(records: Records, threshold: Threshold) -> Answers:
+    """The exact counts of all consistent queries of a threshold, for any slab. Not private."""
+    return ThresholdTable(RecordMarginals(records, threshold), threshold.k, threshold.r)
 
 
 def exact_slabs(
@@ -71,7 +81,9 @@ def exact_slabs(
     shape = threshold.shape(records.schema)
     if math.prod(shape) >= 2**63:
         raise ResourceError(f"{threshold} has {math.prod(shape)} queries: too many to walk")
-    yield from threshold_slabs(RecordMarginals(records, threshold), shape, threshold.r, cells)
+    counts_in = exact_table(records, threshold)
+    for slab in slabs_of(shape, cells):
+        yield slab, counts_in(slab)
 
 
 def exact_answers(

@@ -9,16 +9,23 @@ least r of k events", with the events x_f = y_f.)
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from thresher.queries.threshold import Threshold
 from thresher.tables.slabs import SLAB_CELLS, Slab, slabs_of
 
 Table = npt.NDArray[np.number[Any]]
 Axes = tuple[int, ...]
+
+Answers = Callable[[Slab], Table]
+"""The answers to all consistent queries of one threshold, slab by slab."""
+
+AnswersOf = Callable[[Threshold], Answers]
+"""The answers of one source (records, relaxed rows, noisy tables) to any threshold."""
 
 
 class Marginals(Protocol):
