@@ -225,7 +225,7 @@ class _Numbered(Feature):
                 return None
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
             return None
-        if not abs(value) < math.inf or abs(value) > LARGEST_FLOAT:
+        if not -LARGEST_FLOAT <= value <= LARGEST_FLOAT:  # nor NaN
             return None
         number = np.array([value], dtype=float)
         if number[0] < self._low or self._beyond(number)[0]:
@@ -357,10 +357,12 @@ class Bins(_Numbered):
 
     def _check_domain(self) -> None:
         numeric = all(
-            isinstance(edge, int | float) and not isinstance(edge, bool) and abs(edge) < math.inf
+            isinstance(edge, int | float)
+            and not isinstance(edge, bool)
+            and -LARGEST_FLOAT <= edge <= LARGEST_FLOAT
             for edge in self.edges
         )
-        if not numeric or len(self.edges) < 2 or max(map(abs, self.edges)) > LARGEST_FLOAT:
+        if not numeric or len(self.edges) < 2:
             raise SchemaError(f"feature {self.name!r}: 'edges' must be two or more finite numbers")
         if (np.diff(self.edges) <= 0).any():
             raise SchemaError(f"feature {self.name!r}: 'edges' must rise from each to the next")
@@ -391,7 +393,8 @@ class Bins(_Numbered):
         edges = np.asarray(self.edges)
         low, high = edges[codes], edges[codes + 1]
         # The upper edge belongs to the next bin, so rounding must not reach it.
-        return np.minimum(low + (high - low) * rng.random(len(codes)), np.nextafter(high, low))
+        drawn = np.minimum(low + (high - low) * rng.random(len(codes)), np.nextafter(high, low))
+        return np.asarray(drawn)
 
 
 KINDS: Mapping[str, type[Feature]] = {kind.kind: kind for kind in (Categorical, IntegerRange, Bins)}
@@ -430,6 +433,8 @@ def _plain(value: Any) -> Any:
     """A field as Python's own types, so that it can be written as JSON and compared."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
+    elif isinstance(value, tuple):
+        value = [entry.tolist() if isinstance(entry, np.generic) else entry for entry in value]
     return tuple(value) if isinstance(value, list) else value
 
 

@@ -11,6 +11,8 @@ from thresher.tables.counts import (
 )
 from thresher.tables.slabs import MEMORY_CEILING, Slab, slabs_of
 from thresher.tables.threshold_table import (
+    Answers,
+    AnswersOf,
     Marginals,
     Table,
     ThresholdTable,
