@@ -169,12 +169,13 @@ class Curator:
             The chosen queries, in the order in which they were chosen.
         """
         self._check_schema(workload.schema)
-        if count < 1:
-            raise ParameterError(f"count must be at least 1, not {count}")
+        if not isinstance(count, int | np.integer) or count < 1:
+            raise ParameterError(f"count must be a whole number of at least 1, not {count!r}")
+        amount = exact(rho, "rho")
         barred = np.array(sorted(workload.id_of(query) for query in excluding), dtype=np.int64)
-        records = self._pay(rho)
+        records = self._pay(amount)
         scores = _Scores(records, workload, answers_of, barred)
-        places = levelwise_selection(scores, count, exact(rho, "rho"), self._randomness)
+        places = levelwise_selection(scores, int(count), amount, self._randomness)
         return [workload.query(scores.query_id(place.slab, place.position)) for place in places]
 
     def measure(
@@ -192,15 +193,18 @@ class Curator:
         Returns:
             One measurement per target, in order.
         """
-        if not targets:
+        # What is paid for must be what is measured, even if an iterator is passed.
+        listed: tuple[Query | Threshold, ...] = tuple(targets)
+        if not listed:
             raise ParameterError("there is nothing to measure: name at least one query or table")
-        sensitivity = sum(self._squared_sensitivity(target, jointly) for target in targets)
-        variance_for(rho, sensitivity)  # what cannot be measured must be refused before it is paid
-        records = self._pay(rho)
+        amount = exact(rho, "rho")
+        sensitivity = sum(self._squared_sensitivity(target, jointly) for target in listed)
+        variance_for(amount, sensitivity)  # what cannot be measured is refused before it is paid
+        records = self._pay(amount)
         measured = []
-        for target in targets:
+        for target in listed:
             counts = _exact_counts(records, target)
-            noisy, sigma = add_noise(counts, exact(rho, "rho"), sensitivity, self._randomness)
+            noisy, sigma = add_noise(counts, amount, sensitivity, self._randomness)
             measured.append(Measurement(target, np.asarray(noisy), sigma, records.n))
         return measured
 
@@ -209,6 +213,8 @@ class Curator:
         if isinstance(target, Query):
             target.check(self.schema)
             return 1
+        if not isinstance(target, Threshold):
+            raise ParameterError(f"only queries and thresholds can be measured, not {target!r}")
         check_fits(target, self.schema)
         if not jointly:
             return target.query_count(self.schema)
@@ -223,9 +229,8 @@ class Curator:
         if schema.fingerprint != self.schema.fingerprint:
             raise QueryError("the workload is over another schema than the records")
 
-    def _pay(self, rho: Amount) -> Records:
+    def _pay(self, amount: Fraction) -> Records:
         """Spend, in the ledger first; only who has paid gets to see the records."""
-        amount = exact(rho, "rho")
         with self._lock:
             if self._ledger is not None and amount <= self._account.remaining:
                 self._ledger.spend(amount, release=self._release)
@@ -257,6 +262,7 @@ class _Scores:
             for slab in slabs_of(threshold.shape(workload.schema))
         ]
         self._opened = -1
+        self._marks: dict[int, int] = {}
 
     def __len__(self) -> int:
         return len(self._slabs)
@@ -268,9 +274,20 @@ class _Scores:
             self._exact = exact_table(self._records, threshold)
             self._answers = self._answers_of(threshold)
             self._opened = position
+        # Not-a-number, or memory beyond too short an array, would make scores that a record can
+        # move by more than 1; so would answers that change between the two looks at a slab. What
+        # is refused here depends on the public answers alone.
+        answers = np.ascontiguousarray(self._answers(slab), dtype=np.float32).reshape(-1)
+        if answers.size != slab.size or np.isnan(answers).any():
+            raise ParameterError(
+                f"answers_of({self._workload[position]}) must give a number for each query"
+            )
         scores = np.empty(slab.size, dtype=np.int64)
-        answers = np.ascontiguousarray(self._answers(slab), dtype=np.float32)
-        _score(self._exact(slab).reshape(-1), answers.reshape(-1), self._records.n, scores)
+        mark = _score(self._exact(slab).reshape(-1), answers, self._records.n, scores)
+        if self._marks.setdefault(index, mark) != mark:
+            raise ParameterError(
+                f"answers_of({self._workload[position]}) must give the same answers every time"
+            )
         first = self._workload.starts[position] + slab.first
         here = slice(*np.searchsorted(self._barred, (first, first + slab.size)))
         scores[self._barred[here] - first] = EXCLUDED
@@ -284,7 +301,14 @@ class _Scores:
 
 @numba.njit(cache=True, nogil=True)
 def _score(counts, answers, n, scores):  # type: ignore[no-untyped-def]
-    """|count - round(n·answer)|, with the answer held to [0, 1] so that scores stay within n."""
+    """|count - round(n·answer)|, with the answer held to [0, 1] so that scores stay within n.
+
+    Returns a checksum of the rounded public answers, by which they can be recognised.
+    """
+    mark = np.int64(0)
     for i in range(counts.size):
         answer = min(max(np.float64(answers[i]), 0.0), 1.0)
-        scores[i] = abs(counts[i] - np.int64(np.rint(n * answer)))
+        rounded = np.int64(np.rint(n * answer))
+        scores[i] = abs(counts[i] - rounded)
+        mark = mark * 1099511628211 + rounded  # wraps around: the prime of FNV hashing
+    return mark
