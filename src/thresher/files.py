@@ -12,7 +12,7 @@ from thresher.errors import ThresherError
 def read_json(path: str | Path, error: type[ThresherError]) -> Any:
     """The JSON value in a file; `error` says in words why there is none."""
     try:
-        return json.loads(Path(path).read_text("utf-8"))
+        return json.loads(Path(path).read_text("utf-8-sig"))
     except OSError as fault:
         raise error(f"cannot be read: {fault.strerror}") from None
     except UnicodeDecodeError:
@@ -21,6 +21,8 @@ def read_json(path: str | Path, error: type[ThresherError]) -> Any:
         raise error(
             f"is not JSON: {fault.msg} at line {fault.lineno}, column {fault.colno}"
         ) from None
+    except RecursionError:
+        raise error("is not JSON that can be read: it is nested too deeply") from None
 
 
 def write_json(path: str | Path, value: object) -> None:

@@ -29,7 +29,7 @@ def draft(
         guessed, left_out = draft_schema(data, progress)
     guessed.save(output, warning=WARNING)
     for name in left_out:
-        say(f"left out: {name!r} (empty, a name, or free text: not a feature)")
+        say(f"left out: {name!r} (empty, free text, or without a usable name: not a feature)")
     say(WARNING)
     if as_json:
         print_json({"schema": str(output), "features": list(guessed.names), "left_out": left_out})

@@ -51,8 +51,10 @@ def adult_schema() -> Schema:
 def loans(path: str | Path) -> Records:
     """LOANS, from the processed file of the literature, which you must have.
 
-    The file is `loans.csv` (42,535 integer-coded records, 48 features) of the repositories of
-    Vietri et al. (2020) and Aydore et al. (2021), drawn from Lending Club's public loan data.
+    The file is `loans.csv` (42,535 integer-coded records, 48 features), drawn from Lending
+    Club's public loan data by Vietri et al. (2020). It is published in `datasets/` of
+    https://github.com/giusevtr/fem, to which Aydore et al. (2021) point as well; the
+    `loans-domain.json` beside it gives the sizes used here.
 
     Args:
         path: Where the CSV file is.

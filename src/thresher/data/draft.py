@@ -16,7 +16,17 @@ import pyarrow.compute as pc
 
 from thresher.data.reading import Progress, open_batches
 from thresher.errors import DataError
-from thresher.features import Bins, Categorical, Feature, IntegerRange, label_text, numbers_of
+from thresher.features import (
+    Bins,
+    Categorical,
+    Feature,
+    IntegerRange,
+    bare,
+    is_label,
+    is_text,
+    label_text,
+    numbers_of,
+)
 from thresher.schema import Schema
 
 WARNING = (
@@ -28,6 +38,7 @@ WARNING = (
 MOST_CATEGORIES = 1000
 MOST_INTEGERS = 200
 BINS = 100
+LARGEST_GUESS = 1e300
 OTHER = "(other)"
 
 
@@ -39,7 +50,7 @@ def draft_schema(source: Any, progress: Progress | None = None) -> tuple[Schema,
         progress: Called with the number of records read so far.
 
     Returns:
-        The draft, and the names of columns left out because they look like names or free text.
+        The draft, and the names of columns left out: empty, free text, or without a usable name.
 
     Example:
         >>> import pandas as pd
@@ -80,7 +91,10 @@ class _Seen:
     high: float = -math.inf
 
     def add(self, cells: pa.Array) -> None:
+        cells = bare(cells)
         cells = cells.filter(pc.invert(pc.is_null(cells, nan_is_null=True)))
+        if is_text(cells):
+            cells = cells.filter(pc.not_equal(pc.utf8_trim_whitespace(cells), ""))
         if not len(cells):
             return
         try:
@@ -90,25 +104,28 @@ class _Seen:
         else:
             self.all_numbers &= bool(np.isfinite(numbers).all())
         if self.all_numbers:
-            self.low, self.high = min(self.low, numbers.min()), max(self.high, numbers.max())
+            self.low = min(self.low, float(numbers.min()))
+            self.high = max(self.high, float(numbers.max()))
             self.all_whole &= bool((numbers == np.floor(numbers)).all())
         if not self.too_many:
             self.labels.update(_labels(self.name, cells))
             self.too_many = len(self.labels) > MOST_CATEGORIES
 
     def guess(self) -> Feature | None:
-        if not self.labels:
+        if not self.labels or not is_label(self.name):
             return None
         if self.all_numbers and self.all_whole and self.high - self.low < MOST_INTEGERS:
             return IntegerRange(
                 name=self.name, low=int(self.low), high=int(self.high), nulls=int(self.low),
                 review="guessed: the range is that of the data; nulls count as the lowest value",
             )  # fmt: skip
-        if self.all_numbers:
+        if self.all_numbers and max(-self.low, self.high) < LARGEST_GUESS:
             low, high = _round_ends(self.low, self.high)
-            return Bins.equal(
-                self.name, low=low, high=high, bins=BINS, nulls=low,
-                review=f"guessed: {BINS} equal bins around the data; nulls count in the first bin",
+            # Numbers so large and near each other that bins fall together give fewer bins.
+            edges = np.unique(np.linspace(low, high, BINS + 1)).tolist()
+            return Bins(
+                name=self.name, edges=edges, nulls=low,
+                review=f"guessed: {len(edges) - 1} equal bins around the data; nulls in the first",
             )  # fmt: skip
         if self.too_many:
             return None
@@ -124,7 +141,8 @@ def _labels(name: str, cells: pa.Array) -> Iterator[str]:
         texts = pc.unique(label_text(name, cells)).to_pylist()
     except DataError:
         return
-    yield from (text for text in texts if text)
+    # The label rules strip a few control characters more than Arrow does.
+    yield from (text.strip() for text in texts if text.strip())
 
 
 def _round_ends(low: float, high: float) -> tuple[float, float]:

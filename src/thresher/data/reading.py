@@ -2,7 +2,8 @@
 
 Only the *shape* of the data can be at fault here: a missing column, a type without numbers, a
 broken file. What Arrow or the system says about a fault may quote a record, so it is never
-passed on; a message names the file, the line or the column instead.
+passed on; a message names the file, the row or the schema's column instead. Not even the file's
+own column names are told: of a file without a header line, they are a record.
 """
 
 import lzma
@@ -14,17 +15,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from thresher.data.records import Records
 from thresher.errors import DataError
-from thresher.features import Categorical, Codes
+from thresher.features import Categorical, Codes, has_words, numbers_of
 from thresher.schema import Schema
 
 CHUNK_BYTES = 8 << 20
 CHUNK_ROWS = 1 << 17
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 CSV_ENDINGS = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zst", ".tsv")
 PARQUET_ENDINGS = (".parquet", ".pq")
 
@@ -49,14 +50,14 @@ def read(source: Any, schema: Schema, progress: Progress | None = None) -> Recor
     """
     with ExitStack() as stack:
         described, columns, batches = open_batches(source, stack, wanted=schema.names)
-        _check_columns(described, columns, schema)
+        _refuse_missing(described, columns, schema)
         return _coded(described, batches, schema, progress)
 
 
 def open_batches(source: Any, stack: ExitStack, wanted: Collection[str] | None = None) -> Opened:
     """A name for the source, its columns, and its rows in batches; files close with the stack.
 
-    Of a file, only the `wanted` columns are read, or all of them.
+    Only the `wanted` columns are read, or all of them.
     """
     if isinstance(source, str | Path):
         path = Path(source)
@@ -72,12 +73,24 @@ def open_batches(source: Any, stack: ExitStack, wanted: Collection[str] | None =
             f"{path}: the kind of file is told by its ending; known are "
             f"{', '.join(CSV_ENDINGS + PARQUET_ENDINGS)}"
         )
-    table = _as_arrow(source)
-    return (
-        f"the {type(source).__name__}",
-        table.column_names,
-        iter(table.to_batches(max_chunksize=CHUNK_ROWS)),
-    )
+    described = f"the {type(source).__name__}"
+    if isinstance(source, pd.DataFrame):
+        columns = [str(name) for name in source.columns]
+        _refuse_duplicates(described, columns, wanted)
+        # Column by column, so that one odd column cannot make the others unreadable.
+        table = pa.table(
+            {
+                name: _pandas_column(source.iloc[:, place])
+                for place, name in enumerate(columns)
+                if wanted is None or name in wanted
+            }
+        )
+    else:
+        table = _as_arrow(source)
+        columns = table.column_names
+        _refuse_duplicates(described, columns, wanted)
+        table = table.select(_among(columns, wanted))
+    return described, columns, iter(table.to_batches(max_chunksize=CHUNK_ROWS))
 
 
 def _as_arrow(source: Any) -> pa.Table:
@@ -85,30 +98,36 @@ def _as_arrow(source: Any) -> pa.Table:
         return source
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
-    if isinstance(source, pd.DataFrame):
-        # Column by column, so that one odd column cannot make the others unreadable.
-        _refuse_duplicates("the DataFrame", [str(name) for name in source.columns])
-        return pa.table({str(name): _pandas_column(str(name), source[name]) for name in source})
-    if hasattr(source, "collect") and hasattr(source, "collect_schema"):
-        source = source.collect()
-    if hasattr(source, "to_arrow"):
-        table = source.to_arrow()
-        if isinstance(table, pa.Table):
-            return table
+    kind = type(source).__name__
+    try:
+        if hasattr(source, "collect") and hasattr(source, "collect_schema"):
+            source = source.collect()
+        if hasattr(source, "to_arrow"):
+            table = source.to_arrow()
+            if isinstance(table, pa.Table):
+                return table
+    except Exception:
+        raise DataError(
+            f"the {kind} cannot be turned into an Arrow table: run its `collect` or `to_arrow` "
+            "to see why (what they say may quote records)"
+        ) from None
     raise DataError(
-        f"records cannot be read from a {type(source).__name__}: give a path, "
+        f"records cannot be read from a {kind}: give a path, "
         "a pandas or polars data frame, or an Arrow table"
     )
 
 
-def _pandas_column(name: str, column: "pd.Series[Any]") -> pa.Array:
+def _pandas_column(column: "pd.Series[Any]") -> pa.Array:
     try:
         return pa.Array.from_pandas(column)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        mixed = column.map(
-            lambda cell: None if pd.api.types.is_scalar(cell) and pd.isna(cell) else str(cell)
-        )
-        return pa.array(mixed, pa.string())
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return pa.array(map(_cell_text, column), pa.string())
+
+
+def _cell_text(cell: Any) -> str | None:
+    if pd.api.types.is_scalar(cell) and pd.isna(cell):
+        return None
+    return str(cell).encode("utf-8", "replace").decode()
 
 
 def _open_parquet(path: Path, stack: ExitStack, wanted: Collection[str] | None) -> Opened:
@@ -116,9 +135,21 @@ def _open_parquet(path: Path, stack: ExitStack, wanted: Collection[str] | None) 
         file = stack.enter_context(pq.ParquetFile(path))
         columns = file.schema_arrow.names
         batches = file.iter_batches(batch_size=CHUNK_ROWS, columns=_among(columns, wanted))
-        return str(path), columns, batches
     except (pa.ArrowException, OSError):
-        raise DataError(f"{path} is not a Parquet file, or it is damaged") from None
+        raise DataError(_parquet_fault(path)) from None
+    _refuse_duplicates(str(path), columns, wanted)
+
+    def readable() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except (pa.ArrowException, OSError):
+            raise DataError(_parquet_fault(path)) from None
+
+    return str(path), columns, readable()
+
+
+def _parquet_fault(path: Path) -> str:
+    return f"{path} is not a Parquet file, or it is damaged"
 
 
 def _among(columns: list[str], wanted: Collection[str] | None) -> list[str]:
@@ -130,14 +161,14 @@ def _open_csv(path: Path, stack: ExitStack, wanted: Collection[str] | None) -> O
 
     def refuse_line(row: Any) -> str:
         bad_line.append(
-            f"{path}, line {row.number}: {row.actual_columns} fields where the header has "
-            f"{row.expected_columns}"
+            f"{path}, row {row.number} (the header is row 1): {row.actual_columns} fields "
+            f"where the header has {row.expected_columns}"
         )
         return "error"
 
     delimiter = "\t" if path.name.lower().endswith(".tsv") else ","
     columns = _csv_header(path, delimiter, stack)
-    _refuse_duplicates(str(path), columns)
+    _refuse_duplicates(str(path), columns, wanted)
     try:
         reader = pa_csv.open_csv(
             _binary(path, stack),
@@ -155,7 +186,9 @@ def _open_csv(path: Path, stack: ExitStack, wanted: Collection[str] | None) -> O
                 null_values=[""],
             ),
         )
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, EOFError, lzma.LZMAError) as fault:
+        if str(fault) == "Empty CSV file":  # a header without so much as a line end
+            raise DataError(f"{path} holds no records") from None
         raise DataError(_csv_fault(path, bad_line)) from None
     stack.callback(reader.close)
 
@@ -175,9 +208,10 @@ def _csv_fault(path: Path, bad_line: list[str]) -> str:
 
 
 def _binary(path: Path, stack: ExitStack) -> Any:
-    if path.name.lower().endswith(".xz"):
+    ending = path.suffix.lower()
+    if ending == ".xz":
         return stack.enter_context(lzma.open(path))
-    return stack.enter_context(pa.input_stream(str(path), compression="detect"))
+    return stack.enter_context(pa.input_stream(str(path), compression=COMPRESSIONS.get(ending)))
 
 
 def _csv_header(path: Path, delimiter: str, stack: ExitStack) -> list[str]:
@@ -192,18 +226,25 @@ def _csv_header(path: Path, delimiter: str, stack: ExitStack) -> list[str]:
     return [str(name) for name in names.iloc[0]]
 
 
-def _refuse_duplicates(described: str, columns: list[str]) -> None:
-    twice = sorted({name for name in columns if columns.count(name) > 1})
-    if twice:
-        raise DataError(f"{described} has the column {twice[0]!r} twice: rename one of them")
+def _refuse_duplicates(described: str, columns: list[str], wanted: Collection[str] | None) -> None:
+    for place, name in enumerate(columns):
+        if name in columns[:place]:
+            named = f" ({name!r})" if name in (wanted or ()) else ""
+            raise DataError(
+                f"{described}: columns {columns.index(name) + 1} and {place + 1} have the same "
+                f"name{named}: rename one of them"
+            )
 
 
-def _check_columns(described: str, columns: list[str], schema: Schema) -> None:
+def _refuse_missing(described: str, columns: list[str], schema: Schema) -> None:
     missing = [name for name in schema.names if name not in columns]
     if missing:
+        spelled = {name.strip().casefold() for name in columns}
+        near = [name for name in missing if name.casefold() in spelled]
         raise DataError(
             f"{described} lacks the column{'s' * (len(missing) > 1)} "
-            f"{', '.join(map(repr, missing))} of the schema; it has: {', '.join(columns)}"
+            f"{', '.join(map(repr, missing))} of the schema among its {len(columns)}: "
+            + (f"mind capitals and blanks in {near[0]!r}" if near else "is there a header line?")
         )
 
 
@@ -214,23 +255,23 @@ def _coded(
     progress: Progress | None,
 ) -> Records:
     parts: list[list[Codes]] = [[] for _ in schema]
-    has_cells = [False] * len(schema)
-    has_numbers = [isinstance(feature, Categorical) for feature in schema]
+    words = [False] * len(schema)
+    numbers = [isinstance(feature, Categorical) for feature in schema]
     rows = 0
     for batch in batches:
         for i, feature in enumerate(schema):
             cells = batch.column(feature.name)
             parts[i].append(feature.encode(cells))
-            if not has_numbers[i]:
-                has_cells[i] |= cells.null_count < len(cells)
-                has_numbers[i] = _any_number(cells)
+            if not numbers[i]:
+                words[i] |= has_words(feature, cells)
+                numbers[i] = not np.isnan(numbers_of(feature.name, cells)).all()
         rows += len(batch)
         if progress:
             progress(rows)
     if not rows:
         raise DataError(f"{described} holds no records")
-    for feature, cells_seen, numbers_seen in zip(schema, has_cells, has_numbers, strict=True):
-        if cells_seen and not numbers_seen:
+    for feature, has_text, has_numbers in zip(schema, words, numbers, strict=True):
+        if has_text and not has_numbers:
             raise DataError(
                 f"column {feature.name!r} of {described} holds text and not one number, where the "
                 "schema expects numbers: describe it as categorical, or convert it"
@@ -240,10 +281,3 @@ def _coded(
         columns.append(np.concatenate(parts[i]))
         parts[i].clear()
     return Records(schema, columns)
-
-
-def _any_number(cells: pa.Array) -> bool:
-    if not (pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)):
-        return True
-    number = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
-    return bool(pc.any(pc.match_substring_regex(cells, number)).as_py())

@@ -1,0 +1,5 @@
+"""What every test run needs, whichever part of the tree it is asked for."""
+
+# Imported whole before pytest collects doctests file by file: otherwise the first file collected
+# is imported a second time, and its classes are not those that the package knows.
+import thresher  # noqa: F401
