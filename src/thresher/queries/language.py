@@ -20,9 +20,10 @@ from thresher.features import Categorical, Feature
 from thresher.queries.query import Condition, Query, code_of
 from thresher.schema import Schema
 
-_OPENING = re.compile(r"\s*(?:(all)|(any)|(\d+))\s+of\s*:", re.IGNORECASE)
+_OPENING = re.compile(r"\s*(?:(all)|(any)|(\d{1,9}))\s+of\s*:", re.IGNORECASE)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _OPERATOR = re.compile(r"\s*(!=|=|not\s+in\s*(?=\{)|in\s*(?=\{))\s*")
+_NAME_END = re.compile(r"\s*(?:!=|=|,|$)|\s+(?:not\s+)?in\s*\{")
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})?\s*\.\.\s*({_NUMBER})?")
 
@@ -133,7 +134,7 @@ class _Parser:
         if quoted:
             self.at = quoted.end()
             return _unescaped(quoted[1])
-        end = re.compile(r"\s*(?:!=|=|,|\bnot\s+in\s*\{|\bin\s*\{|$)").search(self.text, self.at)
+        end = _NAME_END.search(self.text, self.at)
         assert end is not None
         begin, self.at = self.at, end.start()
         if begin == self.at:

@@ -1,5 +1,6 @@
 """One question: what fraction of people meet at least r of these k conditions?"""
 
+import operator
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
@@ -23,7 +24,7 @@ class Condition:
 
     def __init__(self, feature: str, codes: Iterable[int]) -> None:
         object.__setattr__(self, "feature", feature)
-        object.__setattr__(self, "codes", tuple(sorted({int(code) for code in codes})))
+        object.__setattr__(self, "codes", tuple(sorted({operator.index(code) for code in codes})))
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
-from thresher.errors import ParameterError, QueryError
+from thresher.errors import ParameterError, QueryError, ResourceError
 from thresher.files import read_json, write_text
 from thresher.queries.query import Condition, Query
 from thresher.queries.threshold import Threshold
 from thresher.schema import Schema
+
+MOST_THRESHOLDS = 5_000_000
+"""Thresholds that a workload of all of them may hold."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,11 @@ class Workload:
     def all(cls, schema: Schema, k: int, r: int | None = None) -> "Workload":
         """Every threshold over k of the features, r = k if not given."""
         _check_k(schema, k)
+        if math.comb(len(schema), k) > MOST_THRESHOLDS:
+            raise ResourceError(
+                f"there are {math.comb(len(schema), k):,} thresholds of {k} features, too many to "
+                "list: draw some with Workload.random"
+            )
         return cls(schema, (Threshold(s, r) for s in itertools.combinations(schema.names, k)))
 
     @classmethod
@@ -83,18 +91,16 @@ class Workload:
         _check_k(schema, k)
         if size < 1:
             raise ParameterError(f"the size of a workload must be at least 1, not {size}")
-        drawn: list[Threshold] = []
-        for features in _random_subsets(schema.names, k, random.Random(seed)):
-            threshold = Threshold(features, r)
-            if max_queries is None or threshold.query_count(schema) <= max_queries:
-                drawn.append(threshold)
-            if len(drawn) == size:
-                return cls(schema, drawn)
-        filtered = "" if max_queries is None else f" with at most {max_queries} queries"
-        raise ParameterError(
-            f"the schema has only {len(drawn)} thresholds of {k} features{filtered}; "
-            f"a workload of {size} was asked for"
-        )
+        subsets = _Subsets(schema, k, max_queries)
+        total = subsets.count()
+        if size > total:
+            filtered = "" if max_queries is None else f" with at most {max_queries} queries"
+            raise ParameterError(
+                f"the schema has only {total} thresholds of {k} features{filtered}; "
+                f"a workload of {size} was asked for"
+            )
+        ranks = _distinct_ranks(total, size, random.Random(seed))
+        return cls(schema, (Threshold(subsets[rank], r) for rank in ranks))
 
     def within(self, max_queries: int) -> "Filtered":
         """The thresholds with at most `max_queries` queries, and what that leaves out."""
@@ -255,39 +261,63 @@ def unravel(cell: int, shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def _check_k(schema: Schema, k: int) -> None:
-    if not isinstance(k, int) or not 1 <= k <= len(schema):
+    if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= len(schema):
         raise ParameterError(
             f"k must be a whole number from 1 to d = {len(schema)} (the number of features), "
             f"not {k!r}"
         )
 
 
-def _random_subsets(
-    names: Sequence[str], k: int, source: random.Random
-) -> Iterator[tuple[str, ...]]:
-    """All k-subsets in random order, each once; few are drawn, so few are ever made."""
-    total = math.comb(len(names), k)
-    drawn: set[int] = set()
-    while len(drawn) < total // 2:
-        rank = source.randrange(total)
-        if rank not in drawn:
-            drawn.add(rank)
-            yield _subset(names, k, rank)
-    rest = [rank for rank in range(total) if rank not in drawn]
-    source.shuffle(rest)
-    for rank in rest:
-        yield _subset(names, k, rank)
+class _Subsets:
+    """The k-subsets of features with at most so many queries, in lexicographic order, by rank.
+
+    None is listed: how many there are is counted, so that drawing a rank draws a subset.
+    """
+
+    def __init__(self, schema: Schema, k: int, max_queries: int | None) -> None:
+        self.names, self.sizes, self.k, self.limit = schema.names, schema.sizes, k, max_queries
+        self._counts: dict[tuple[int, int, int], int] = {}
+
+    def count(self) -> int:
+        return self._count(0, self.k, self.limit)
+
+    def __getitem__(self, rank: int) -> tuple[str, ...]:
+        chosen: list[str] = []
+        limit = self.limit
+        for i, name in enumerate(self.names):
+            missing = self.k - len(chosen)
+            if not missing:
+                break
+            below = None if limit is None else limit // self.sizes[i]
+            with_name = self._count(i + 1, missing - 1, below)
+            if rank < with_name:
+                chosen.append(name)
+                limit = below
+            else:
+                rank -= with_name
+        return tuple(chosen)
+
+    def _count(self, first: int, k: int, limit: int | None) -> int:
+        """How many k-subsets of the features from `first` on have at most `limit` queries."""
+        if limit is None:
+            return math.comb(len(self.names) - first, k)
+        if limit < 1 or k == 0:
+            return int(limit >= 1)
+        key = (first, k, limit)
+        if key not in self._counts:
+            # ⌊⌊limit / a⌋ / b⌋ = ⌊limit / ab⌋: whole quotients lose nothing.
+            self._counts[key] = sum(
+                self._count(i + 1, k - 1, limit // self.sizes[i])
+                for i in range(first, len(self.names) - k + 1)
+            )
+        return self._counts[key]
 
 
-def _subset(names: Sequence[str], k: int, rank: int) -> tuple[str, ...]:
-    """The k-subset of a rank in lexicographic order."""
-    chosen: list[str] = []
-    for i, name in enumerate(names):
-        if len(chosen) == k:
-            break
-        with_name = math.comb(len(names) - i - 1, k - len(chosen) - 1)
-        if rank < with_name:
-            chosen.append(name)
-        else:
-            rank -= with_name
-    return tuple(chosen)
+def _distinct_ranks(total: int, size: int, source: random.Random) -> Iterable[int]:
+    """`size` of the numbers below `total`, uniformly, in random order."""
+    if total < 2**32:
+        return source.sample(range(total), size)
+    drawn: dict[int, None] = {}
+    while len(drawn) < size:
+        drawn[source.randrange(total)] = None
+    return drawn
