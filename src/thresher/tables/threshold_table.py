@@ -16,10 +16,13 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.queries.threshold import Threshold
-from thresher.tables.slabs import SLAB_CELLS, Slab, slabs_of
+from thresher.tables.slabs import MEMORY_CEILING, SLAB_CELLS, Slab, slabs_of
 
 Table = npt.NDArray[np.number[Any]]
 Axes = tuple[int, ...]
+
+MOST_HELD = MEMORY_CEILING // 32
+"""Cells kept from one slab for the next: with large k, the sums over all subsets are many."""
 
 Answers = Callable[[Slab], Table]
 """The answers to all consistent queries of one threshold, slab by slab."""
@@ -62,10 +65,11 @@ class ThresholdTable:
         self.marginals, self.k, self.r = marginals, k, r
         self._kept: dict[tuple[Axes, Axes, Slab], Table] = {}
         self._used: dict[tuple[Axes, Axes, Slab], Table] = {}
+        self._held = 0
 
     def __call__(self, slab: Slab) -> Table:
         """The cells of a slab."""
-        self._used = {}
+        self._used, self._held = {}, 0
         table = self._sum(slab, chosen=(), free=tuple(range(self.k)))
         self._kept = self._used
         return table
@@ -92,7 +96,9 @@ class ThresholdTable:
         table = self._kept.get(key)
         if table is None:
             table = self._sum(slab, chosen, free)
-        self._used[key] = table
+        if self._held + table.size <= MOST_HELD:
+            self._used[key] = table
+            self._held += table.size
         return table
 
 
