@@ -109,7 +109,8 @@ def test_an_eleventh_can_be_spent_eleven_times_and_not_twelve(ledger: Ledger) ->
 def test_a_refusal_tells_requested_remaining_and_difference(ledger: Ledger) -> None:
     ledger.spend(Fraction(3, 4), release="first", who="ada")
     with pytest.raises(
-        BudgetError, match=r"'second' asks for ρ = 0\.5.* 0\.25\d* of 1.* left: 0\.25\d* too much"
+        BudgetError,
+        match=r"'second' requested rho 0\.5.* remaining 0\.25\d* of 1.* difference 0\.25\d*",
     ):
         ledger.spend(Fraction(1, 2), release="second", who="ada")
     assert ledger.spent == Fraction(3, 4)

@@ -77,6 +77,7 @@ class Curator:
         ledger: Where spending is recorded for good, if the data set has a ledger.
         release: The name under which the ledger records it.
         randomness: Where noise comes from; the operating system unless an experiment says so.
+        spent: What an earlier, interrupted run has spent of the budget and recorded already.
 
     Example:
         >>> from thresher.data import datasets
@@ -99,9 +100,12 @@ class Curator:
         *,
         release: str = "unnamed release",
         randomness: Randomness | None = None,
+        spent: Fraction = Fraction(0),
     ) -> None:
         _records[self] = records
         self._account = Account(budget)
+        if spent:
+            self._account.spend(spent)
         self._ledger = ledger
         self._release = release
         self._randomness = randomness if randomness is not None else SystemRandomness()
@@ -179,7 +183,7 @@ class Curator:
         return [workload.query(scores.query_id(place.slab, place.position)) for place in places]
 
     def measure(
-        self, targets: Sequence[Query] | Sequence[Threshold], *, rho: Amount, jointly: bool = True
+        self, targets: Sequence[Query | Threshold], *, rho: Amount, jointly: bool = True
     ) -> list[Measurement]:
         """Answer queries, or all cells of marginal tables, with discrete Gaussian noise.
 

@@ -103,7 +103,7 @@ class Ledger:
         >>> ledger.spend(Fraction(1, 3), release="second look", who="ada")
         Traceback (most recent call last):
         ...
-        thresher.errors.BudgetError: people.ledger: 'second look' asks for ρ = 0.333333, but ...
+        thresher.errors.BudgetError: people.ledger: 'second look' requested rho 0.333333, ...
         >>> folder.cleanup()
     """
 
@@ -199,13 +199,7 @@ class Ledger:
         amount = _amount(rho)
         with _locked(self.path, os.O_RDWR | os.O_APPEND, fcntl.LOCK_EX) as descriptor:
             text = _Text.of(descriptor, self.path)
-            remaining = text.account.remaining
-            if rho > remaining:
-                raise BudgetError(
-                    f"{self.path.name}: {release!r} asks for ρ = {_decimal(rho)}, but "
-                    f"{_decimal(remaining)} of {_decimal(text.account.total)} is left: "
-                    f"{_decimal(rho - remaining)} too much. Ask for less: spent is spent."
-                )
+            self._refuse_beyond(text.account, rho, release)
             line = {"number": len(text.account.entries) + 1, **amount, "time": _now()}
             line |= {"who": _current_user() if who is None else who, "release": release}
             content = text.joint + _sealed(line, text.check).encode() + b"\n"
@@ -218,6 +212,19 @@ class Ledger:
                 with suppress(OSError):
                     os.ftruncate(descriptor, text.length)
                 raise
+
+    def check(self, rho: Fraction, release: str) -> None:
+        """Refuse, as `spend` would now, without spending."""
+        self._refuse_beyond(self.read(), rho, release)
+
+    def _refuse_beyond(self, account: Account, rho: Fraction, release: str) -> None:
+        remaining = account.remaining
+        if rho > remaining:
+            raise BudgetError(
+                f"{self.path.name}: {release!r} requested rho {_decimal(rho)}, remaining "
+                f"{_decimal(remaining)} of {_decimal(account.total)}, difference "
+                f"{_decimal(rho - remaining)}; ask for less: what is spent stays spent"
+            )
 
 
 @dataclass(frozen=True)

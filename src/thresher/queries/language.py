@@ -20,7 +20,7 @@ from thresher.features import Categorical, Feature
 from thresher.queries.query import Condition, Query, code_of
 from thresher.schema import Schema
 
-_OPENING = re.compile(r"\s*(?:(all)|(any)|(\d{1,9}))\s+of\s*:", re.IGNORECASE)
+OPENING = re.compile(r"\s*(?:(all)|(any)|(\d{1,9}))\s+of\s*:", re.IGNORECASE)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _OPERATOR = re.compile(r"\s*(!=|=|not\s+in\s*(?=\{)|in\s*(?=\{))\s*")
 _NAME_END = re.compile(r"\s*(?:!=|=|,|$)|\s+(?:not\s+)?in\s*\{")
@@ -87,7 +87,7 @@ class _Parser:
     at: int = 0
 
     def query(self) -> Query:
-        opening = _OPENING.match(self.text)
+        opening = OPENING.match(self.text)
         self.at = opening.end() if opening else 0
         conditions = [self.condition()]
         while self.at < len(self.text):

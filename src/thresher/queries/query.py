@@ -64,6 +64,14 @@ class Query:
         return cls(conditions, r)
 
     @classmethod
+    def trusted(cls, conditions: tuple[Condition, ...], r: int) -> "Query":
+        """A query whose conditions were checked before: for readers of millions of them."""
+        query = object.__new__(cls)
+        object.__setattr__(query, "conditions", conditions)
+        object.__setattr__(query, "r", r)
+        return query
+
+    @classmethod
     def parse(cls, text: str, schema: Schema) -> "Query":
         """A query in the language of analysts; see `thresher.queries.language`."""
         from thresher.queries.language import parse

@@ -1,0 +1,137 @@
+"""Where a release's answers come from: relaxed rows, noisy tables, or nothing at all."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from thresher.errors import QueryError
+from thresher.privacy.curator import Measurement
+from thresher.queries.query import Query
+from thresher.queries.threshold import Threshold
+from thresher.relaxed.row_answers import answer_queries, row_table
+from thresher.relaxed.rows import RelaxedRows
+from thresher.schema import Schema
+from thresher.tables import Answers, Slab, Table, ThresholdTable
+from thresher.tables.threshold_table import Axes
+
+
+class AnswerSource(Protocol):
+    """Public answers to queries."""
+
+    kind: ClassVar[str]
+
+    def table(self, threshold: Threshold) -> Answers:
+        """The answers to all consistent queries of a threshold, for any slab."""
+        ...
+
+    def queries(self, queries: Iterable[Query]) -> Iterator[float]:
+        """The answers to single queries, in order, one after the other."""
+        ...
+
+
+@dataclass(frozen=True)
+class Zeros:
+    """All-0: the answer to everything is 0."""
+
+    kind: ClassVar[str] = "zeros"
+
+    def table(self, threshold: Threshold) -> Answers:
+        """Zeros."""
+        return lambda slab: np.zeros(slab.shape, dtype=np.float32)
+
+    def queries(self, queries: Iterable[Query]) -> Iterator[float]:
+        """Zeros."""
+        return (0.0 for _ in queries)
+
+
+@dataclass(frozen=True, eq=False)
+class FromRows:
+    """Answers of relaxed rows D' to any query."""
+
+    kind: ClassVar[str] = "rows"
+
+    rows: RelaxedRows
+    schema: Schema
+
+    def table(self, threshold: Threshold) -> Answers:
+        """By matrix products."""
+        return row_table(self.rows, self.schema, threshold)
+
+    def queries(self, queries: Iterable[Query]) -> Iterator[float]:
+        """By the fused kernel, in batches."""
+        return answer_queries(self.rows, self.schema, queries)
+
+
+@dataclass(frozen=True, eq=False)
+class FromTables:
+    """Noisy tables, held to [0, 1]; only the thresholds they were measured for have answers."""
+
+    kind: ClassVar[str] = "tables"
+
+    tables: Mapping[Threshold, Measurement]
+    schema: Schema
+
+    @classmethod
+    def of(cls, measurements: Iterable[Measurement], schema: Schema) -> "FromTables":
+        """The tables among some measurements."""
+        measured = {m.target: m for m in measurements if isinstance(m.target, Threshold)}
+        return cls(measured, schema)
+
+    def table(self, threshold: Threshold) -> Answers:
+        """The noisy table itself, or the r-of-k table that follows from a noisy marginal."""
+        measured, axes = self._measured(threshold)
+        noisy = np.transpose(measured.counts, axes)
+        same = measured.target == threshold
+        counts_of = (
+            ThresholdTable(_NoisyMarginals(noisy), threshold.k, threshold.r)
+            if not same
+            else lambda slab: noisy[tuple(slice(r.start, r.stop) for r in slab.ranges)]
+        )
+        return lambda slab: np.clip(counts_of(slab) / measured.n, 0.0, 1.0)
+
+    def queries(self, queries: Iterable[Query]) -> Iterator[float]:
+        """Sums of cells."""
+        return (self._query(query) for query in queries)
+
+    def _query(self, query: Query) -> float:
+        query.check(self.schema)
+        measured, axes = self._measured(query.threshold)
+        noisy = np.transpose(measured.counts, axes)
+        if measured.target == query.threshold and query.r < query.k:
+            if any(len(condition.codes) != 1 for condition in query.conditions):
+                raise QueryError("this release answers r-of-k queries only for single values")
+            cell = noisy[tuple(condition.codes[0] for condition in query.conditions)]
+            return float(np.clip(cell / measured.n, 0.0, 1.0))
+        matches = np.zeros(noisy.shape, dtype=np.int16)
+        for axis, condition in enumerate(query.conditions):
+            meets = np.zeros(noisy.shape[axis], dtype=np.int16)
+            meets[list(condition.codes)] = 1
+            matches += np.expand_dims(meets, [a for a in range(query.k) if a != axis])
+        return float(np.clip(noisy[matches >= query.r].sum() / measured.n, 0.0, 1.0))
+
+    def _measured(self, threshold: Threshold) -> tuple[Measurement, Axes]:
+        """The measurement that answers a threshold, and its axes in the threshold's order."""
+        marginal = Threshold(threshold.features)
+        found = self.tables.get(threshold) or self.tables.get(marginal)
+        if found is None:
+            raise QueryError(
+                f"this release has no answers for {threshold}: it holds noisy tables of its own "
+                "workload only; a release with synthetic rows answers any query"
+            )
+        assert isinstance(found.target, Threshold)
+        return found, tuple(found.target.features.index(name) for name in threshold.features)
+
+
+@dataclass(frozen=True)
+class _NoisyMarginals:
+    """Marginals of one noisy table, by summing axes out."""
+
+    counts: npt.NDArray[np.int64]
+
+    def marginal(self, axes: Axes, slab: Slab) -> Table:
+        others = tuple(axis for axis in range(self.counts.ndim) if axis not in axes)
+        summed = self.counts.sum(axis=others) if others else self.counts
+        return summed[tuple(slice(r.start, r.stop) for r in slab.ranges)].copy()

@@ -1,0 +1,63 @@
+"""How wrong answers are: present error (Definition 3.1 of the paper). It touches private data.
+
+Nothing computed here is private, and nothing of it is for publication.
+"""
+
+from dataclasses import dataclass
+
+import numba
+import numpy as np
+
+from thresher.data.records import Records
+from thresher.queries.workload import Workload
+from thresher.release import Release
+from thresher.tables import AnswersOf, exact_table, slabs_of
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The maximum error of each threshold of a workload, in order."""
+
+    by_threshold: tuple[float, ...]
+
+    @property
+    def max(self) -> float:
+        """The present error: the maximum over all queries."""
+        return max(self.by_threshold)
+
+    @property
+    def mean_max(self) -> float:
+        """The mean over thresholds of the maximum error."""
+        return sum(self.by_threshold) / len(self.by_threshold)
+
+
+def errors_of(answers_of: AnswersOf, records: Records, workload: Workload) -> Errors:
+    """Compare answers with the truth, threshold by threshold, slab by slab."""
+    maxima = []
+    for threshold in workload:
+        truth, answers = exact_table(records, threshold), answers_of(threshold)
+        worst = 0.0
+        for slab in slabs_of(threshold.shape(workload.schema)):
+            given = np.ascontiguousarray(answers(slab)).reshape(-1)
+            worst = max(worst, _largest_gap(truth(slab).reshape(-1), given, records.n))
+        maxima.append(worst)
+    return Errors(tuple(maxima))
+
+
+@numba.njit(cache=True, nogil=True)
+def _largest_gap(counts, answers, n):  # type: ignore[no-untyped-def]
+    worst = 0.0
+    for i in range(counts.size):
+        worst = max(worst, abs(counts[i] / n - np.float64(answers[i])))
+    return worst
+
+
+def present_error(release: Release, records: Records, workload: Workload | None = None) -> float:
+    """The maximum error of a release over all queries of a workload. Not for publication.
+
+    Args:
+        release: The release.
+        records: The private records it was made from.
+        workload: The workload; the release's own if not given.
+    """
+    return errors_of(release.source.table, records, workload or release.workload).max

@@ -1,0 +1,161 @@
+"""What all mechanisms share: a budget, and `fit(curator_or_records, workload) -> Release`."""
+
+import dataclasses
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, ClassVar
+
+from thresher.answers import AnswerSource
+from thresher.data.records import Records
+from thresher.errors import BudgetError, ParameterError, QueryError
+from thresher.mechanisms.estimate import Estimate
+from thresher.mechanisms.journal import Journal, JournaledCurator, Wall
+from thresher.privacy.budget import Accounting, Amount, Budget
+from thresher.privacy.curator import Curator, Measurement
+from thresher.privacy.ledger import Ledger
+from thresher.privacy.randomness import Randomness
+from thresher.queries.workload import Workload
+from thresher.release import Release
+
+Progress = Callable[[int, int, str], None]
+"""Called with the round that has ended, the number of rounds, and how well D' fits by now."""
+
+Outcome = tuple[AnswerSource, list[Measurement]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mechanism(ABC):
+    """A way to answer a workload under differential privacy.
+
+    Attributes:
+        epsilon: ε of the promise. Give either this or `rho`; with a Curator, neither means all
+            that it has left.
+        delta: δ of the promise; 1/n² if not given.
+        rho: The zCDP budget itself, in place of (ε, δ).
+        accounting: How (ε, δ) buys ρ: `"tight"`, or `"paper"` for the paper's formula.
+    """
+
+    name: ClassVar[str]
+
+    epsilon: Amount | None = None
+    delta: Amount | None = None
+    rho: Amount | None = None
+    accounting: Accounting = "tight"
+
+    def fit(
+        self,
+        data: Records | Curator,
+        workload: Workload,
+        *,
+        ledger: Ledger | None = None,
+        journal: str | Path | None = None,
+        release: str = "unnamed release",
+        randomness: Randomness | None = None,
+        progress: Progress | None = None,
+    ) -> Release:
+        """Answer a workload and make a release of it.
+
+        Args:
+            data: The private records, or a Curator that holds them.
+            workload: The thresholds to be answered well.
+            ledger: Where spending is recorded (with records; a Curator has its own).
+            journal: A folder in which everything paid for is kept at once, so that an interrupted
+                fit can be called again with the same arguments and goes on from there. It stays
+                until you remove it.
+            release: The name under which a ledger records this.
+            randomness: For experiments only: a source of noise other than the operating system.
+            progress: Called after each round.
+
+        Returns:
+            The release.
+        """
+        schema = data.schema
+        if workload.schema.fingerprint != schema.fingerprint:
+            raise QueryError("the workload is over another schema than the records")
+        budget = self._budget(data)
+        self.check(data.n, budget.rho, workload)
+        self.estimate(data.n, budget.rho, workload).check()
+        wall: Wall
+        if isinstance(data, Curator):
+            if ledger or journal or randomness:
+                raise ParameterError(
+                    "a Curator has its own ledger and randomness, and no journal: give records"
+                )
+            wall, before = data, data.spent
+        else:
+            about = self._about(data.n, budget, workload)
+            diary = None if journal is None else Journal(journal, about)
+            spent = diary.spent if diary else Fraction(0)
+            if ledger is not None:
+                ledger.check(budget.rho - spent, release)
+            curator = Curator(
+                data, budget, ledger, release=release, randomness=randomness, spent=spent
+            )
+            wall = JournaledCurator(curator, diary) if diary else curator
+            before = Fraction(0)
+        source, measurements = self.run(wall, budget.rho, workload, progress or _silent)
+        return Release.now(
+            schema=schema,
+            n=wall.n,
+            workload=workload,
+            mechanism=self.name,
+            settings=self.settings(),
+            budget=budget,
+            spent=wall.spent - before,
+            measurements=tuple(measurements),
+            source=source,
+            is_secure=wall.is_secure,
+        )
+
+    @abstractmethod
+    def run(self, curator: Wall, rho: Fraction, workload: Workload, progress: Progress) -> Outcome:
+        """The mechanism itself: spend at most ρ through the Curator, and make answers."""
+
+    @abstractmethod
+    def estimate(self, n: int, rho: Fraction, workload: Workload) -> Estimate:
+        """The time and memory that a fit would take, from public facts."""
+
+    def check(self, n: int, rho: Fraction, workload: Workload) -> None:  # noqa: B027
+        """Raise a ParameterError if the settings do not suit the workload."""
+
+    def settings(self) -> dict[str, Any]:
+        """The mechanism's parameters as plain JSON values."""
+        budgeting = {field.name for field in dataclasses.fields(Mechanism)}
+        return {
+            field.name: getattr(self, field.name)
+            for field in dataclasses.fields(self)
+            if field.name not in budgeting
+        }
+
+    def _budget(self, data: Records | Curator) -> Budget:
+        if self.epsilon is not None and self.rho is not None:
+            raise BudgetError("give either epsilon or rho, not both")
+        if self.epsilon is not None:
+            delta = self.delta if self.delta is not None else Fraction(1, data.n**2)
+            return Budget.from_epsilon(self.epsilon, delta, self.accounting)
+        if self.rho is not None:
+            return Budget.from_rho(self.rho)
+        if isinstance(data, Curator) and data.remaining > 0:
+            return Budget.from_rho(data.remaining)
+        raise BudgetError(f"{self.name} needs a budget: give epsilon=1.0, say, or rho")
+
+    def _about(self, n: int, budget: Budget, workload: Workload) -> dict[str, Any]:
+        """What makes this fit this one, and no other."""
+        listed = json.dumps(workload.as_json(), sort_keys=True)
+        return {
+            "mechanism": self.name,
+            "settings": self.settings(),
+            "rho": str(budget.rho),
+            "n": n,
+            "schema": workload.schema.fingerprint,
+            "workload": hashlib.sha256(listed.encode()).hexdigest(),
+        }
+
+
+def _silent(round_: int, rounds: int, fit: str) -> None:
+    """No progress is shown."""

@@ -1,0 +1,38 @@
+"""Randomised rounding: records drawn from relaxed rows."""
+
+import numpy as np
+import numpy.typing as npt
+
+from thresher.relaxed.rows import RelaxedRows
+
+
+def round_rows(rows: RelaxedRows, count: int, rng: np.random.Generator) -> npt.NDArray[np.uint32]:
+    """Draw records: each from one relaxed row, each value by that row's probabilities.
+
+    The relaxed rows take turns in random order, so that each gives as many records as any other,
+    give or take one. In expectation a query on the records is the surrogate query on the rows.
+
+    Args:
+        rows: D'.
+        count: How many records.
+        rng: Public randomness.
+
+    Returns:
+        Codes (count × d).
+
+    Example:
+        >>> rows = RelaxedRows.from_codes((2, 3), np.array([[1, 0], [0, 2]]))
+        >>> sorted(round_rows(rows, 4, np.random.default_rng(0)).tolist())
+        [[0, 2], [0, 2], [1, 0], [1, 0]]
+    """
+    turns = -(-count // rows.count)
+    chosen = np.concatenate([rng.permutation(rows.count) for _ in range(turns)])[:count]
+    codes = np.empty((count, len(rows.sizes)), dtype=np.uint32)
+    for feature, size in enumerate(rows.sizes):
+        cumulative = np.cumsum(rows.block(feature), axis=0, dtype=np.float64)
+        level = rng.random(count) * cumulative[-1, chosen]
+        picked = np.zeros(count, dtype=np.uint32)
+        for value in range(size - 1):
+            picked += level >= cumulative[value, chosen]
+        codes[:, feature] = picked
+    return codes

@@ -1,0 +1,235 @@
+"""A release on disk: a folder of plain files that a person can read, with checksums.
+
+    release.json       what it is, what it cost, how it was made, and the checksum of every file
+    schema.json        the public description of the columns
+    workload.json      the thresholds it was fitted for
+    measurements.csv   every noisy answer to a single query: query, count, sigma
+    tables.npz         every noisy table, in the order of release.json
+    rows.npz           the relaxed rows D', if answers come from them
+
+Nothing is ever unpickled, and nothing is run: JSON, CSV and plain arrays only.
+"""
+
+import csv
+import hashlib
+import io
+import os
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thresher.answers import AnswerSource, FromRows, FromTables, Zeros
+from thresher.errors import ReleaseError, ThresherError
+from thresher.files import read_json, write_json
+from thresher.privacy.budget import Budget
+from thresher.privacy.curator import Measurement
+from thresher.queries.language import parse
+from thresher.queries.query import Query
+from thresher.queries.threshold import Threshold
+from thresher.queries.workload import Workload
+from thresher.relaxed.rows import RelaxedRows
+from thresher.release import Release
+from thresher.schema import Schema
+
+FORMAT = "thresher-release"
+VERSION = 1
+
+
+def save(release: Release, path: Path, overwrite: bool) -> None:
+    """Write a release into a new folder beside its place, then move it there."""
+    if path.exists() and not (overwrite and (path / "release.json").is_file()):
+        raise ReleaseError(
+            f"{path} exists: choose another name"
+            + (", or overwrite it" if (path / "release.json").is_file() else "")
+        )
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    except OSError as fault:
+        raise ReleaseError(f"{path} cannot be written: {fault.strerror}") from None
+    try:
+        os.chmod(folder, 0o755)
+        _write(release, folder)
+        if path.exists():
+            shutil.rmtree(path)
+        os.replace(folder, path)
+    except BaseException as fault:
+        shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(fault, OSError):
+            raise ReleaseError(f"{path} cannot be written: {fault.strerror}") from None
+        raise
+
+
+def load(path: str | Path) -> Release:
+    """Read a release folder.
+
+    Args:
+        path: The folder.
+
+    Raises:
+        ReleaseError: It is no release, a file of it is missing or changed, or it is of a version
+            that this thresher does not read.
+    """
+    folder = Path(path)
+    if not (folder / "release.json").is_file():
+        raise ReleaseError(f"{folder} is not a release: it has no file release.json")
+    try:
+        about = read_json(folder / "release.json", ReleaseError)
+        if not isinstance(about, dict) or about.get("format") != FORMAT:
+            raise ReleaseError("release.json is not that of a release")
+        if about.get("version") != VERSION:
+            raise ReleaseError(
+                f"it is of version {about.get('version')!r}; this thresher reads {VERSION}"
+            )
+        for name, checksum in about["files"].items():
+            if Path(name).name != name:
+                raise ReleaseError(f"release.json names a file outside the folder: {name!r}")
+            if not (folder / name).is_file():
+                raise ReleaseError(f"the file {name} is missing")
+            if _checksum(folder / name) != checksum:
+                raise ReleaseError(f"the file {name} is damaged or was changed")
+        return _read(folder, about)
+    except OSError as fault:
+        raise ReleaseError(f"{folder} cannot be read: {fault.strerror}") from None
+    except (KeyError, TypeError, AttributeError, IndexError, zipfile.BadZipFile):
+        raise ReleaseError(f"{folder} is not a whole release: release.json is damaged") from None
+    except ReleaseError as fault:
+        raise ReleaseError(f"{folder}: {fault}") from None
+    except (ThresherError, ValueError) as fault:
+        raise ReleaseError(f"{folder} is damaged: {fault}") from None
+
+
+def _write(release: Release, folder: Path) -> None:
+    release.schema.save(folder / "schema.json")
+    release.workload.save(folder / "workload.json")
+    queries = [m for m in release.measurements if isinstance(m.target, Query)]
+    tables = [m for m in release.measurements if isinstance(m.target, Threshold)]
+    _write_queries(folder / "measurements.csv", queries, release.schema)
+    if tables:
+        named: dict[str, Any] = {f"table{i}": m.counts for i, m in enumerate(tables)}
+        np.savez_compressed(folder / "tables.npz", **named)
+    if isinstance(release.source, FromRows):
+        np.savez_compressed(folder / "rows.npz", columns=release.source.rows.columns)
+    budget = release.budget
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "created": release.created,
+        "mechanism": release.mechanism,
+        "settings": dict(release.settings),
+        "n": release.n,
+        "schema": release.schema.fingerprint,
+        "promise": {"epsilon": release.epsilon, "delta": float(release.delta)},
+        "budget": {
+            "rho": str(budget.rho),
+            "epsilon": None if budget.epsilon is None else str(budget.epsilon),
+            "delta": None if budget.delta is None else str(budget.delta),
+            "accounting": budget.accounting,
+        },
+        "spent": str(release.spent),
+        "secure_randomness": release.is_secure,
+        "answers_from": release.source.kind,
+        "measured_queries": len(queries),
+        "measured_tables": [
+            {"features": list(m.target.features), "r": m.target.r, "sigma": m.sigma}
+            for m in tables
+            if isinstance(m.target, Threshold)
+        ],
+        "versions": dict(release.versions),
+        "files": {file.name: _checksum(file) for file in sorted(folder.iterdir())},
+    }
+    write_json(folder / "release.json", about)
+
+
+def _read(folder: Path, about: dict[str, Any]) -> Release:
+    schema = Schema.load(folder / "schema.json")
+    if schema.fingerprint != about["schema"]:
+        raise ReleaseError("schema.json is not the schema of this release")
+    n = int(about["n"])
+    measurements = [
+        *_read_queries(folder / "measurements.csv", schema, n),
+        *_read_tables(folder, about["measured_tables"], schema, n),
+    ]
+    given = about["budget"]
+    return Release(
+        schema=schema,
+        n=n,
+        workload=Workload.load(folder / "workload.json", schema),
+        mechanism=str(about["mechanism"]),
+        settings=about["settings"],
+        budget=Budget(
+            Fraction(given["rho"]),
+            None if given["epsilon"] is None else Fraction(given["epsilon"]),
+            None if given["delta"] is None else Fraction(given["delta"]),
+            given["accounting"],
+        ),
+        spent=Fraction(about["spent"]),
+        measurements=tuple(measurements),
+        source=_read_source(folder, about["answers_from"], measurements, schema),
+        is_secure=bool(about["secure_randomness"]),
+        created=str(about["created"]),
+        versions=about["versions"],
+    )
+
+
+def _read_source(
+    folder: Path, kind: str, measurements: Sequence[Measurement], schema: Schema
+) -> AnswerSource:
+    if kind == Zeros.kind:
+        return Zeros()
+    if kind == FromTables.kind:
+        return FromTables.of(measurements, schema)
+    if kind != FromRows.kind:
+        raise ReleaseError(f"its answers come from {kind!r}, which this thresher does not know")
+    with np.load(folder / "rows.npz", allow_pickle=False) as file:
+        columns = np.ascontiguousarray(file["columns"], dtype=np.float32)
+    return FromRows(RelaxedRows(columns, schema.sizes), schema)
+
+
+def _write_queries(path: Path, measured: Sequence[Measurement], schema: Schema) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["query", "noisy_count", "sigma"])
+        for m in measured:
+            assert isinstance(m.target, Query)
+            writer.writerow([m.target.text(schema), int(m.counts), repr(m.sigma)])
+
+
+def _read_queries(path: Path, schema: Schema, n: int) -> list[Measurement]:
+    rows = csv.DictReader(io.StringIO(path.read_text("utf-8"), newline=""))
+    return [
+        Measurement(
+            parse(row["query"], schema),
+            np.asarray(int(row["noisy_count"]), dtype=np.int64),
+            float(row["sigma"]),
+            n,
+        )
+        for row in rows
+    ]
+
+
+def _read_tables(
+    folder: Path, listed: list[dict[str, Any]], schema: Schema, n: int
+) -> list[Measurement]:
+    if not listed:
+        return []
+    measured = []
+    with np.load(folder / "tables.npz", allow_pickle=False) as file:
+        for i, entry in enumerate(listed):
+            threshold = Threshold(entry["features"], entry["r"])
+            counts = file[f"table{i}"]
+            if counts.shape != threshold.shape(schema) or counts.dtype != np.int64:
+                raise ReleaseError(f"tables.npz does not hold the table of {threshold}")
+            measured.append(Measurement(threshold, counts, float(entry["sigma"]), n))
+    return measured
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
