@@ -1,0 +1,117 @@
+"""Optimisers for Relaxed Projection: the paper's, and the default, which converges.
+
+An optimiser is a recipe that yields one D' after another, each with its misfit, for as long as it
+is asked. It knows nothing of when to stop; `project` does.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.relaxed.rows import offsets_of
+from thresher.relaxed.sparsemax import sparsemax
+from thresher.relaxed.steps import adam_step, descend, extrapolate, slope_and_square
+from thresher.relaxed.targets import Misfit
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """One D' on the way.
+
+    Attributes:
+        columns: D' (d' × n'); valid only until the next iterate is asked for.
+        misfit: Mean squared standardised residual there.
+    """
+
+    columns: NDArray[np.float32]
+    misfit: float
+
+
+class Optimiser(Protocol):
+    """A way to walk downhill among relaxed rows."""
+
+    def iterates(self, misfit: Misfit, start: NDArray[np.float32]) -> Iterator[Iterate]:
+        """Yield D' after D', `start` first; ends early only where it cannot improve."""
+        ...
+
+
+@dataclass(frozen=True)
+class PaperAdam:
+    """The paper's optimiser: Adam on D' itself, then Sparsemax, after every step.
+
+    It need not converge where the targets contradict each other, as noisy ones do: there the
+    gradient never vanishes, and Adam makes full-size steps of it.
+
+    Attributes:
+        rate: Step size for each square root of the number of targets.
+    """
+
+    rate: float = 1e-4
+
+    def iterates(self, misfit: Misfit, start: NDArray[np.float32]) -> Iterator[Iterate]:
+        """Yield D' after D', `start` first."""
+        columns = start.copy()
+        mean, spread = np.zeros_like(columns), np.zeros_like(columns)
+        gradient = np.empty_like(columns)
+        size = self.rate * float(np.sqrt(len(misfit)))
+        step = 0
+        while True:
+            yield Iterate(columns, misfit.value_and_gradient(columns, gradient))
+            step += 1
+            adam_step(columns, gradient, mean, spread, step, size)
+            sparsemax(columns, offsets_of(misfit.sizes))
+
+
+@dataclass(frozen=True)
+class AcceleratedProjection:
+    """Accelerated projected gradient: Nesterov's momentum, with Sparsemax as the projection.
+
+    FISTA (Beck & Teboulle 2009) with a step size found by backtracking and let grow again, and
+    momentum dropped whenever the misfit would rise (O'Donoghue & Candès 2015). The misfit never
+    rises from one iterate to the next, whether or not the targets can all be met.
+
+    Attributes:
+        growth: Factor on the step size from one iteration to the next.
+    """
+
+    growth: float = 1.1
+
+    def iterates(self, misfit: Misfit, start: NDArray[np.float32]) -> Iterator[Iterate]:
+        """Yield D' after D', `start` first, with misfits that never rise."""
+        offsets = offsets_of(misfit.sizes)
+        latest, ahead, trial = start.copy(), start.copy(), np.empty_like(start)
+        gradient = np.empty_like(start)
+        best = misfit.value(latest)
+        yield Iterate(latest, best)
+        size, momentum = 0.0, 1.0
+        while True:
+            here = misfit.value_and_gradient(ahead, gradient)
+            size = size or _first_size(gradient)
+            while True:
+                descend(ahead, gradient, size, trial)
+                sparsemax(trial, offsets)
+                there = misfit.value(trial)
+                slope, square = slope_and_square(gradient, ahead, trial)
+                # Rounding of float32 answers, amplified by 1/σ, must not look like a bad step.
+                if there <= here + slope + square / (2.0 * size) + 1e-6 * here:
+                    break
+                size *= 0.5
+            size *= self.growth
+            if there >= best and momentum > 1.0:
+                ahead[...] = latest
+                momentum = 1.0
+                continue
+            if there >= best:
+                return
+            following = (1.0 + float(np.sqrt(1.0 + 4.0 * momentum**2))) / 2.0
+            extrapolate(trial, latest, (momentum - 1.0) / following, ahead)
+            latest, trial, best, momentum = trial, latest, there, following
+            yield Iterate(latest, best)
+
+
+def _first_size(gradient: NDArray[np.float32]) -> float:
+    """A first step that moves no entry of D' by more than 1; backtracking corrects it."""
+    return 1.0 / max(float(np.abs(gradient).max()), 1e-30)

@@ -1,0 +1,142 @@
+"""Relaxed Projection (Algorithm 3): move D' until it agrees with the noisy answers."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from thresher.errors import ParameterError
+from thresher.relaxed.optimisers import AcceleratedProjection, Iterate, Optimiser, PaperAdam
+from thresher.relaxed.rows import RelaxedRows
+from thresher.relaxed.targets import Misfit, Target
+
+OPTIMISERS: dict[str, Optimiser] = {
+    "accelerated": AcceleratedProjection(),
+    "adam": PaperAdam(),
+}
+
+Record = Callable[[int, float, RelaxedRows], None]
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When D' is good enough.
+
+    The misfit of the true data set would be about 1: fitting N targets better than the noise
+    warrants is no gain. But D' has many degrees of freedom, n'·(d' - d), and a few targets lie
+    within reach of an exact fit; there a misfit of 1 could hide one new answer missed by many σ
+    behind many old ones met exactly. So the level aimed at is 1 less the degrees of freedom per
+    target, as for any least squares fit, but not below `noise_share`.
+
+    Attributes:
+        noise_share: The smallest misfit worth reaching.
+        progress: Stop when `window` iterations have lowered the misfit by less than this share.
+        window: Number of iterations over which progress is judged.
+        iterations: Stop after this many in any case.
+    """
+
+    noise_share: float = 0.1
+    progress: float = 0.01
+    window: int = 50
+    iterations: int = 2000
+
+    def __post_init__(self) -> None:
+        if self.noise_share < 0.0 or self.progress < 0.0:
+            raise ParameterError("noise_share and progress must not be negative")
+        if self.window < 1 or self.iterations < 0:
+            raise ParameterError("window must be at least 1, and iterations at least 0")
+
+    def level(self, targets: int, rows: RelaxedRows) -> float:
+        """The misfit that the noise warrants.
+
+        Example:
+            >>> rows = RelaxedRows(np.full((2, 10), 0.5, np.float32), (2,))
+            >>> Stopping().level(5, rows), Stopping().level(20, rows)
+            (0.1, 0.5)
+        """
+        freedom = rows.count * (sum(rows.sizes) - len(rows.sizes))
+        return max(self.noise_share, 1.0 - freedom / targets)
+
+    def reason(self, misfits: Sequence[float], level: float) -> str | None:
+        """Why to stop after these misfits, or None to go on."""
+        if misfits[-1] <= level:
+            return "noise"
+        if len(misfits) > self.iterations:
+            return "iterations"
+        if len(misfits) > self.window:
+            before = min(misfits[: -self.window])
+            if min(misfits[-self.window :]) > (1.0 - self.progress) * before:
+                return "progress"
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """What Relaxed Projection arrived at.
+
+    Attributes:
+        rows: The new D'.
+        misfits: The misfit before the first iteration, and after each.
+        reason: Why it stopped: "noise" (the fit is as good as the noise warrants), "progress"
+            (it hardly improved any more), "iterations" (all used), or "optimum".
+    """
+
+    rows: RelaxedRows
+    misfits: tuple[float, ...] = field(repr=False)
+    reason: str
+
+
+def project(
+    rows: RelaxedRows,
+    targets: Sequence[Target],
+    optimiser: str | Optimiser = "accelerated",
+    stopping: Stopping | None = None,
+    record: Record | None = None,
+) -> Projection:
+    """Find relaxed rows, near the given ones, that agree with noisy answers.
+
+    Args:
+        rows: D' to start from; left as it is.
+        targets: Noisy answers, each with its noise.
+        optimiser: "accelerated", "adam" (the paper's), or one of your own.
+        stopping: When to stop.
+        record: Called with the iteration, misfit and D' after each iteration (0: before the
+            first). The D' it is given is only valid during the call.
+
+    Returns:
+        The new D' and how the misfit went.
+
+    Example:
+        >>> from thresher.relaxed.selected import SelectedQueries
+        >>> from thresher.relaxed.targets import QueryTargets
+        >>> start = RelaxedRows.uniform((2, 3), rows=20, rng=np.random.default_rng(0))
+        >>> queries = SelectedQueries.of([[0, 2], [1, 4]], r=[2, 1])
+        >>> target = QueryTargets(queries, np.array([0.4, 0.7]), sigma=0.01)
+        >>> project(start, [target]).reason
+        'noise'
+    """
+    chosen = _optimiser(optimiser)
+    rule = stopping or Stopping()
+    misfit = Misfit(tuple(targets), rows.sizes)
+    level = rule.level(len(misfit), rows)
+    misfits: list[float] = []
+    reason: str | None = None
+    latest = Iterate(rows.columns, np.inf)
+    for latest in chosen.iterates(misfit, rows.columns):
+        misfits.append(latest.misfit)
+        if record is not None:
+            record(len(misfits) - 1, latest.misfit, RelaxedRows(latest.columns, rows.sizes))
+        reason = rule.reason(misfits, level)
+        if reason is not None:
+            break
+    final = RelaxedRows(latest.columns.copy(), rows.sizes)
+    return Projection(final, tuple(misfits), reason or "optimum")
+
+
+def _optimiser(optimiser: str | Optimiser) -> Optimiser:
+    if not isinstance(optimiser, str):
+        return optimiser
+    if optimiser not in OPTIMISERS:
+        known = ", ".join(f'"{name}"' for name in OPTIMISERS)
+        raise ParameterError(f'optimiser="{optimiser}" is not known; choose one of {known}')
+    return OPTIMISERS[optimiser]

@@ -1,0 +1,74 @@
+"""Element-wise passes over D' that optimisers take, each fused into one sweep through memory."""
+
+from typing import Any
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from thresher.relaxed.compilation import njit
+
+Array = NDArray[Any]
+
+
+@njit(parallel=True)
+def descend(point: Array, gradient: Array, size: float, into: Array) -> None:
+    """into = point - size · gradient."""
+    size = np.float32(size)
+    for column in prange(point.shape[0]):
+        for row in range(point.shape[1]):
+            into[column, row] = point[column, row] - size * gradient[column, row]
+
+
+@njit(parallel=True)
+def extrapolate(latest: Array, previous: Array, momentum: float, into: Array) -> None:
+    """into = latest + momentum · (latest - previous)."""
+    momentum = np.float32(momentum)
+    for column in prange(latest.shape[0]):
+        for row in range(latest.shape[1]):
+            ahead = latest[column, row] - previous[column, row]
+            into[column, row] = latest[column, row] + momentum * ahead
+
+
+@njit(parallel=True)
+def _slope_and_square(gradient: Array, start: Array, end: Array, partial: Array) -> None:
+    for column in prange(start.shape[0]):
+        slope = np.float32(0.0)
+        square = np.float32(0.0)
+        for row in range(start.shape[1]):
+            move = end[column, row] - start[column, row]
+            slope += gradient[column, row] * move
+            square += move * move
+        partial[0, column] = slope
+        partial[1, column] = square
+
+
+def slope_and_square(gradient: Array, start: Array, end: Array) -> tuple[float, float]:
+    """⟨gradient, end - start⟩ and |end - start|².
+
+    Example:
+        >>> point = np.zeros((1, 2), np.float32)
+        >>> slope_and_square(np.full_like(point, 3.0), point, np.ones_like(point))
+        (6.0, 2.0)
+    """
+    partial = np.empty((2, len(start)))
+    _slope_and_square(gradient, start, end, partial)
+    slope, square = partial.sum(axis=1)
+    return float(slope), float(square)
+
+
+@njit(parallel=True)
+def adam_step(
+    point: Array, gradient: Array, mean: Array, spread: Array, step: int, size: float
+) -> None:
+    """One step of Adam (Kingma & Ba 2015, with their constants), in place."""
+    size = np.float32(size)
+    mean_scale = np.float32(1.0 / (1.0 - 0.9**step))
+    spread_scale = np.float32(1.0 / (1.0 - 0.999**step))
+    for column in prange(point.shape[0]):
+        for row in range(point.shape[1]):
+            slope = gradient[column, row]
+            mean[column, row] += np.float32(0.1) * (slope - mean[column, row])
+            spread[column, row] += np.float32(0.001) * (slope * slope - spread[column, row])
+            root = np.sqrt(spread[column, row] * spread_scale) + np.float32(1e-8)
+            point[column, row] -= size * mean[column, row] * mean_scale / root

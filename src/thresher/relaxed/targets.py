@@ -1,0 +1,167 @@
+"""Targets of Relaxed Projection: noisy answers that D' should agree with, and their misfit.
+
+The misfit is the mean, over all targets, of the squared residual in units of its own noise,
+((q̂_i(D') - a_i) / σ_i)². It is least squares weighted as maximum likelihood would have it, and
+its scale means something: the true data set, had it been D', would score about 1.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.errors import ParameterError
+from thresher.relaxed.rows import RelaxedRows
+from thresher.relaxed.selected import SelectedQueries, answers, pull_back
+from thresher.relaxed.tables import TableOnRows, TableQueries
+
+# Working memory for one slab of a table.
+_SLAB_BYTES = 256 * 2**20
+
+
+class Target(Protocol):
+    """Noisy answers to some queries."""
+
+    def __len__(self) -> int:
+        """How many queries."""
+        ...
+
+    def misfit(self, rows: RelaxedRows, gradient: NDArray[np.float32] | None) -> float:
+        """Sum of squared standardised residuals; its gradient by D' is added to `gradient`."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class QueryTargets:
+    """Noisy answers to selected queries.
+
+    Attributes:
+        queries: The queries.
+        answers: Their noisy answers, as fractions of records.
+        sigma: Standard deviation of the noise in each answer, as a fraction; one, or one each.
+
+    Example:
+        >>> targets = QueryTargets(SelectedQueries.of([[0]], r=1), np.array([0.7]), sigma=0.1)
+        >>> rows = RelaxedRows(np.array([[0.5], [0.5]], np.float32), (2,))
+        >>> round(targets.misfit(rows, None), 6)
+        4.0
+    """
+
+    queries: SelectedQueries
+    answers: NDArray[np.float64]
+    sigma: float | NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if self.answers.shape != (len(self.queries),):
+            raise ParameterError(
+                f"answers has shape {self.answers.shape}; {len(self.queries)} queries need "
+                f"({len(self.queries)},)"
+            )
+        if np.shape(self.sigma) not in ((), self.answers.shape):
+            raise ParameterError("sigma must be one number, or one for each query")
+        if not (np.all(np.asarray(self.sigma) > 0.0) and np.all(np.isfinite(self.sigma))):
+            raise ParameterError("sigma must be positive and finite for every query")
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def misfit(self, rows: RelaxedRows, gradient: NDArray[np.float32] | None) -> float:
+        """Sum of squared standardised residuals; its gradient by D' is added to `gradient`."""
+        standardised = (answers(rows, self.queries) - self.answers) / self.sigma
+        if gradient is not None:
+            pull_back(rows, self.queries, 2.0 * standardised / self.sigma, gradient)
+        return float(standardised @ standardised)
+
+
+@dataclass(frozen=True, eq=False)
+class TableTarget:
+    """Noisy answers to all consistent queries of a threshold.
+
+    Attributes:
+        queries: The threshold.
+        answers: The noisy table, one axis per feature (or flattened in that order).
+        sigma: Standard deviation of the noise in every answer, as a fraction.
+
+    Example:
+        >>> target = TableTarget(TableQueries((0,), r=1), np.array([0.7, 0.3]), sigma=0.1)
+        >>> rows = RelaxedRows(np.array([[0.5], [0.5]], np.float32), (2,))
+        >>> round(target.misfit(rows, None), 4)
+        8.0
+    """
+
+    queries: TableQueries
+    answers: NDArray[np.float32] | NDArray[np.float64]
+    sigma: float
+
+    def __post_init__(self) -> None:
+        if not (self.sigma > 0.0 and np.isfinite(self.sigma)):
+            raise ParameterError(f"sigma={self.sigma}: must be positive and finite")
+
+    def __len__(self) -> int:
+        return self.answers.size
+
+    def misfit(self, rows: RelaxedRows, gradient: NDArray[np.float32] | None) -> float:
+        """Sum of squared standardised residuals; its gradient by D' is added to `gradient`."""
+        table = TableOnRows(rows, self.queries)
+        leading_cells, trailing_cells = table.cells
+        if self.answers.size != leading_cells * trailing_cells:
+            raise ParameterError(
+                f"answers has {self.answers.size} cells; the threshold on features "
+                f"{self.queries.features} has {leading_cells * trailing_cells}"
+            )
+        wanted = self.answers.reshape(table.cells)
+        total = 0.0
+        for leading in table.slabs(_SLAB_BYTES):
+            residual = table.slab(leading)
+            residual -= wanted[leading.start : leading.stop]
+            flat = residual.ravel()
+            total += float(np.dot(flat, flat))
+            if gradient is not None:
+                residual *= np.float32(2.0 / self.sigma**2)
+                table.pull_back_slab(leading, residual, gradient)
+        if gradient is not None:
+            table.finish_pull_back(gradient)
+        return total / self.sigma**2
+
+
+@dataclass(frozen=True, eq=False)
+class Misfit:
+    """The function that Relaxed Projection minimises: mean squared standardised residual.
+
+    Attributes:
+        targets: All that D' should agree with.
+        sizes: How many values each feature has.
+
+    Example:
+        >>> queries = SelectedQueries.of([[0], [1]], r=1)
+        >>> misfit = Misfit((QueryTargets(queries, np.array([0.7, 0.3]), 0.1),), sizes=(2,))
+        >>> round(misfit.value(np.array([[0.5], [0.5]], np.float32)), 4)
+        4.0
+    """
+
+    targets: Sequence[Target]
+    sizes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self) == 0:
+            raise ParameterError("targets is empty: there is nothing to project on")
+
+    def __len__(self) -> int:
+        return sum(len(target) for target in self.targets)
+
+    def value(self, columns: NDArray[np.float32]) -> float:
+        """The misfit at D' = `columns` (d' × n')."""
+        rows = RelaxedRows(columns, self.sizes)
+        return sum(target.misfit(rows, None) for target in self.targets) / len(self)
+
+    def value_and_gradient(
+        self, columns: NDArray[np.float32], gradient: NDArray[np.float32]
+    ) -> float:
+        """The misfit; its gradient by every entry of D' is written to `gradient`."""
+        rows = RelaxedRows(columns, self.sizes)
+        gradient.fill(0.0)
+        total = sum(target.misfit(rows, gradient) for target in self.targets)
+        gradient *= np.float32(1.0 / len(self))
+        return total / len(self)
