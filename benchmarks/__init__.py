@@ -1,0 +1,1 @@
+"""Ratios against reference implementations: `python -m benchmarks` runs them all."""

@@ -1,0 +1,180 @@
+"""Schema: files round-trip exactly, obey the published JSON Schema, and explain what is wrong."""
+
+import dataclasses
+import json
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import thresher as th
+from thresher import Bins, Categorical, IntegerRange, Schema, SchemaError
+from thresher.data.datasets import adult_schema, loans_schema
+
+WORD = st.text(
+    st.one_of(st.sampled_from("ab,=\"'{}!. in…é\n\\"), st.characters(exclude_categories=["Cs"])),
+    min_size=1,
+    max_size=6,
+).filter(lambda word: word == word.strip())
+LABEL = WORD.filter(lambda word: not _is_number(word))
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+@st.composite
+def features(draw, name: str):
+    """Any feature of a given name."""
+    kind = draw(st.sampled_from([Categorical, IntegerRange, Bins]))
+    review = draw(st.sampled_from(["", "guessed"]))
+    if kind is Categorical:
+        categories = tuple(draw(st.lists(WORD, min_size=2, max_size=4, unique=True)))
+        other = draw(st.sampled_from([c for c in categories if c != "clip"]))
+        return Categorical(
+            name=name, categories=categories, nulls=categories[0], outside=other, review=review
+        )
+    extra = tuple(draw(st.lists(LABEL, max_size=2, unique=True)))
+    policies = {
+        "name": name, "extra": extra, "review": review,
+        "outside": draw(st.sampled_from(("clip", *extra))),
+    }  # fmt: skip
+    if kind is IntegerRange:
+        low = draw(st.integers(-(2**52), 2**52))
+        high = low + draw(st.integers(0, 20))
+        nulls = draw(st.sampled_from([low, str(high), *extra]))
+        return IntegerRange(low=low, high=high, nulls=nulls, **policies)
+    number = st.floats(allow_nan=False, allow_infinity=False)
+    edges = tuple(sorted(draw(st.lists(number, min_size=2, max_size=5, unique=True))))
+    return Bins(edges=edges, nulls=draw(st.sampled_from([edges[0], *extra])), **policies)
+
+
+@st.composite
+def schemas(draw):
+    names = draw(st.lists(WORD, min_size=1, max_size=4, unique=True))
+    return Schema([draw(features(name)) for name in names])
+
+
+@given(schemas())
+def test_json_round_trip_is_exact(schema):
+    text = json.dumps(schema.as_json())
+    back = Schema.from_json(json.loads(text))
+    assert back == schema
+    assert json.dumps(back.as_json()) == text
+    assert back.fingerprint == schema.fingerprint
+    jsonschema.validate(json.loads(text), Schema.json_schema())
+
+
+@given(schemas())
+def test_the_fingerprint_tells_what_codes_mean_and_nothing_else(schema):
+    reviewed = Schema(dataclasses.replace(feature, review="seen") for feature in schema)
+    assert reviewed.fingerprint == schema.fingerprint
+    renamed = Schema(dataclasses.replace(feature, name=f"{feature.name}x") for feature in schema)
+    assert renamed.fingerprint != schema.fingerprint
+
+
+def test_files_round_trip(tmp_path):
+    schema = Schema([Categorical(name="ß", categories=("é", "x\u2028x"), nulls="é", outside="é")])
+    schema.save(tmp_path / "s.json", warning="mind")
+    assert Schema.load(tmp_path / "s.json") == schema
+    assert json.loads((tmp_path / "s.json").read_text("utf-8"))["warning"] == "mind"
+    (tmp_path / "bom.json").write_text((tmp_path / "s.json").read_text("utf-8"), "utf-8-sig")
+    assert Schema.load(tmp_path / "bom.json") == schema
+
+
+@pytest.mark.parametrize("schema", [adult_schema(), loans_schema()], ids=["adult", "loans"])
+def test_the_built_in_schemas_obey_the_published_one(schema):
+    jsonschema.validate(schema.as_json(), Schema.json_schema())
+    jsonschema.Draft202012Validator.check_schema(Schema.json_schema())
+    assert schema.unreviewed == ()
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([], "not a schema"),
+        ({"features": []}, "not a schema"),
+        ({"format": "other", "version": 1, "features": []}, "not a schema"),
+        ({"format": "thresher-schema", "features": []}, "version None"),
+        ({"format": "thresher-schema", "version": 2, "features": []}, "version 2"),
+        ({"format": "thresher-schema", "version": 1}, "'features' must be a list"),
+        ({"format": "thresher-schema", "version": 1, "features": []}, "at least one feature"),
+        ({"format": "thresher-schema", "version": 1, "features": [5]}, "JSON object"),
+    ],
+)
+def test_what_is_not_a_schema_says_why(value, words, tmp_path):
+    with pytest.raises(SchemaError, match=words):
+        Schema.from_json(value)
+    (tmp_path / "s.json").write_text(json.dumps(value), "utf-8")
+    with pytest.raises(SchemaError, match=r"s\.json: .*" + words):
+        Schema.load(tmp_path / "s.json")
+
+
+@pytest.mark.parametrize(
+    ("feature", "words"),
+    [
+        ({"kind": "integer", "low": 0, "high": 1, "nulls": 0}, r"feature '\?' lacks: name"),
+        ({"name": "age"}, "feature 'age': 'kind' must be one of"),
+        ({"name": "age", "kind": []}, "feature 'age': 'kind' must be one of"),
+        ({"name": "age", "kind": "text"}, "feature 'age': 'kind' must be one of"),
+        ({"name": "age", "kind": "integer"}, "feature 'age' lacks: high, low, nulls"),
+        ({"name": "age", "kind": "integer", "lo": 0}, "feature 'age' has unknown entries: lo"),
+        ({"name": " age", "kind": "integer", "low": 0, "high": 1, "nulls": 0}, "name.*' age'"),
+        ({"name": 5, "kind": "integer", "low": 0, "high": 1, "nulls": 0}, "name.*5"),
+        (
+            {"name": "sex", "kind": "categorical", "categories": ["F"], "nulls": "F"},
+            "feature 'sex': categories cannot be clipped",
+        ),
+    ],
+)
+def test_a_feature_that_cannot_be_read_is_named(feature, words):
+    with pytest.raises(SchemaError, match=words):
+        Schema.from_json({"format": "thresher-schema", "version": 1, "features": [feature]})
+
+
+def test_a_name_twice_is_an_error():
+    age = IntegerRange(name="age", low=0, high=1, nulls=0)
+    with pytest.raises(SchemaError, match="twice: age"):
+        Schema([age, age])
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"{", "line 1, column 2"),
+        (b"\xff\xfe", "UTF-8"),
+        (b"[" * 200_000, "nested|JSON"),
+    ],
+    ids=["cut", "bytes", "deep"],
+)
+def test_a_damaged_file_says_where(tmp_path, content, words):
+    (tmp_path / "s.json").write_bytes(content)
+    with pytest.raises(SchemaError, match=rf"s\.json: .*({words})"):
+        Schema.load(tmp_path / "s.json")
+    with pytest.raises(SchemaError, match="No such file"):
+        Schema.load(tmp_path / "none.json")
+    with pytest.raises(SchemaError, match="directory"):
+        Schema.load(tmp_path)
+
+
+def test_a_schema_is_written_whole_or_not_at_all(tmp_path):
+    target = tmp_path / "no such folder" / "s.json"
+    with pytest.raises(th.ThresherError, match=r"s\.json cannot be written"):
+        adult_schema().save(target)
+    adult_schema().save(tmp_path / "s.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["s.json"]
+
+
+def test_an_unknown_feature_lists_what_there_is():
+    with pytest.raises(th.QueryError, match="no feature 'Age'; the schema has: age, workclass"):
+        adult_schema()["Age"]
+
+
+def test_every_public_name_is_documented():
+    for name in th.__all__:
+        assert (getattr(th, name).__doc__ or "").strip(), name
