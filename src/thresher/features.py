@@ -223,7 +223,8 @@ class _Numbered(Feature):
                 value = float(value)
             except ValueError:
                 return None
-        if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        value = _plain(value)
+        if isinstance(value, bool) or not isinstance(value, int | float):
             return None
         if not -LARGEST_FLOAT <= value <= LARGEST_FLOAT:  # nor NaN
             return None

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from thresher.data.reading import Progress, open_batches
 from thresher.errors import DataError
 from thresher.features import (
+    LARGEST_INTEGER,
     Bins,
     Categorical,
     Feature,
@@ -114,7 +115,8 @@ class _Seen:
     def guess(self) -> Feature | None:
         if not self.labels or not is_label(self.name):
             return None
-        if self.all_numbers and self.all_whole and self.high - self.low < MOST_INTEGERS:
+        exact = max(-self.low, self.high) <= LARGEST_INTEGER
+        if self.all_numbers and self.all_whole and exact and self.high - self.low < MOST_INTEGERS:
             return IntegerRange(
                 name=self.name, low=int(self.low), high=int(self.high), nulls=int(self.low),
                 review="guessed: the range is that of the data; nulls count as the lowest value",

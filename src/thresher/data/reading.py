@@ -187,7 +187,7 @@ def _open_csv(path: Path, stack: ExitStack, wanted: Collection[str] | None) -> O
             ),
         )
     except (pa.ArrowException, OSError, EOFError, lzma.LZMAError) as fault:
-        if str(fault) == "Empty CSV file":  # a header without so much as a line end
+        if "Empty CSV file" in str(fault):  # a header without so much as a line end
             raise DataError(f"{path} holds no records") from None
         raise DataError(_csv_fault(path, bad_line)) from None
     stack.callback(reader.close)
