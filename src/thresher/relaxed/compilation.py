@@ -1,6 +1,7 @@
 """One typed door to numba, so that every kernel is compiled with the same settings and cached."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 import numba
@@ -10,6 +11,10 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 # Sums may be reordered (that is what lets them use vector registers) and multiply-adds fused,
 # but infinities and NaN keep their meaning: a NaN must stay visible to the caller.
 _REORDER = {"reassoc", "contract", "nsz", "arcp"}
+
+# Below this many numbers in D', waking a second core costs more than it saves, and very much more
+# when other programs keep that core busy.
+_WORTH_SHARING = 200_000
 
 
 def njit(*, parallel: bool = False) -> Callable[[Kernel], Kernel]:
@@ -25,3 +30,21 @@ def njit(*, parallel: bool = False) -> Callable[[Kernel], Kernel]:
     """
     settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _REORDER}
     return cast(Callable[[Kernel], Kernel], numba.njit(cache=True, parallel=parallel, **settings))
+
+
+@contextmanager
+def cores_for(size: int) -> Iterator[None]:
+    """Run kernels on one core where D' has too few numbers (`size`) to be worth sharing out.
+
+    Example:
+        >>> with cores_for(1000):
+        ...     numba.get_num_threads()
+        1
+    """
+    before = numba.get_num_threads()
+    if size < _WORTH_SHARING:
+        numba.set_num_threads(1)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)

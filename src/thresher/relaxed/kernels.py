@@ -30,13 +30,13 @@ _ONE = np.float32(1.0)
 
 
 @njit()
-def _fill(into: Array, value: float) -> None:
+def _fill(into: Array, value: np.float32) -> None:
     for row in range(into.shape[0]):
         into[row] = value
 
 
 @njit()
-def _total(values: Array) -> float:
+def _total(values: Array) -> np.float32:
     total = _ZERO
     for row in range(values.shape[0]):
         total += values[row]
@@ -44,7 +44,7 @@ def _total(values: Array) -> float:
 
 
 @njit()
-def _total_product(first: Array, second: Array, third: Array) -> float:
+def _total_product(first: Array, second: Array, third: Array) -> np.float32:
     total = _ZERO
     for row in range(first.shape[0]):
         total += first[row] * second[row] * third[row]
@@ -52,26 +52,28 @@ def _total_product(first: Array, second: Array, third: Array) -> float:
 
 
 @njit()
-def _add_product(into: Array, scale: float, left: Array, right: Array) -> None:
+def _add_product(into: Array, scale: np.float32, left: Array, right: Array) -> None:
     for row in range(into.shape[0]):
         into[row] += scale * left[row] * right[row]
 
 
 @njit()
-def _multiply(into: Array, counts: Array, match: Array, offset: float, sign: float) -> None:
+def _multiply(
+    into: Array, counts: Array, match: Array, offset: np.float32, sign: np.float32
+) -> None:
     for row in range(into.shape[0]):
         into[row] = counts[row] * (offset + sign * match[row])
 
 
 @njit()
-def _multiply_in_place(counts: Array, match: Array, offset: float, sign: float) -> None:
+def _multiply_in_place(counts: Array, match: Array, offset: np.float32, sign: np.float32) -> None:
     for row in range(counts.shape[0]):
         counts[row] *= offset + sign * match[row]
 
 
 @njit()
 def _mix(
-    into: Array, counts: Array, lower: Array, match: Array, offset: float, sign: float
+    into: Array, counts: Array, lower: Array, match: Array, offset: np.float32, sign: np.float32
 ) -> None:
     for row in range(into.shape[0]):
         stay = offset + sign * match[row]
@@ -79,14 +81,16 @@ def _mix(
 
 
 @njit()
-def _mix_in_place(counts: Array, lower: Array, match: Array, offset: float, sign: float) -> None:
+def _mix_in_place(
+    counts: Array, lower: Array, match: Array, offset: np.float32, sign: np.float32
+) -> None:
     for row in range(counts.shape[0]):
         stay = offset + sign * match[row]
         counts[row] = counts[row] * stay + lower[row] * (_ONE - stay)
 
 
 @njit()
-def _certainly_none(counts: Array, states: int, scale: float) -> None:
+def _certainly_none(counts: Array, states: int, scale: np.float32) -> None:
     """Start the dynamic programme: before any event, the count is zero."""
     _fill(counts[0], scale)
     for state in range(1, states):
@@ -95,7 +99,7 @@ def _certainly_none(counts: Array, states: int, scale: float) -> None:
 
 @njit()
 def _count_one_more(
-    into: Array, counts: Array, states: int, match: Array, offset: float, sign: float
+    into: Array, counts: Array, states: int, match: Array, offset: np.float32, sign: np.float32
 ) -> None:
     """Extend the distribution of a count, cut off at `states`, by one independent event."""
     for state in range(states - 1, 0, -1):
@@ -104,7 +108,9 @@ def _count_one_more(
 
 
 @njit()
-def _count_in_place(counts: Array, states: int, match: Array, offset: float, sign: float) -> None:
+def _count_in_place(
+    counts: Array, states: int, match: Array, offset: np.float32, sign: np.float32
+) -> None:
     for state in range(states - 1, 0, -1):
         _mix_in_place(counts[state], counts[state - 1], match, offset, sign)
     _multiply_in_place(counts[0], match, offset, sign)

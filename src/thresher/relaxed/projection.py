@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from thresher.errors import ParameterError
+from thresher.relaxed.compilation import cores_for
 from thresher.relaxed.optimisers import AcceleratedProjection, Iterate, Optimiser, PaperAdam
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.targets import Misfit, Target
@@ -111,7 +112,7 @@ def project(
         >>> from thresher.relaxed.targets import QueryTargets
         >>> start = RelaxedRows.uniform((2, 3), rows=20, rng=np.random.default_rng(0))
         >>> queries = SelectedQueries.of([[0, 2], [1, 4]], r=[2, 1])
-        >>> target = QueryTargets(queries, np.array([0.4, 0.7]), sigma=0.01)
+        >>> target = QueryTargets(queries, np.array([0.4, 0.5]), sigma=0.01)
         >>> project(start, [target]).reason
         'noise'
     """
@@ -122,13 +123,14 @@ def project(
     misfits: list[float] = []
     reason: str | None = None
     latest = Iterate(rows.columns, np.inf)
-    for latest in chosen.iterates(misfit, rows.columns):
-        misfits.append(latest.misfit)
-        if record is not None:
-            record(len(misfits) - 1, latest.misfit, RelaxedRows(latest.columns, rows.sizes))
-        reason = rule.reason(misfits, level)
-        if reason is not None:
-            break
+    with cores_for(rows.columns.size):
+        for latest in chosen.iterates(misfit, rows.columns):
+            misfits.append(latest.misfit)
+            if record is not None:
+                record(len(misfits) - 1, latest.misfit, RelaxedRows(latest.columns, rows.sizes))
+            reason = rule.reason(misfits, level)
+            if reason is not None:
+                break
     final = RelaxedRows(latest.columns.copy(), rows.sizes)
     return Projection(final, tuple(misfits), reason or "optimum")
 

@@ -89,7 +89,7 @@ class RelaxedRows:
     @property
     def count(self) -> int:
         """n', the number of synthetic rows."""
-        return self.columns.shape[1]
+        return int(self.columns.shape[1])
 
     @property
     def offsets(self) -> NDArray[np.int64]:

@@ -64,8 +64,9 @@ class SelectedQueries:
 
     @property
     def lengths(self) -> NDArray[np.int32]:
-        """k of each query."""
-        return np.count_nonzero(self.columns >= 0, axis=1).astype(np.int32)
+        """K of each query."""
+        present: NDArray[np.int32] = np.sum(self.columns >= 0, axis=1, dtype=np.int32)
+        return present
 
     def check_fit(self, rows: RelaxedRows) -> None:
         """Raise unless every column exists in D'."""

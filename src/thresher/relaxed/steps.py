@@ -13,21 +13,21 @@ Array = NDArray[Any]
 
 @njit(parallel=True)
 def descend(point: Array, gradient: Array, size: float, into: Array) -> None:
-    """into = point - size · gradient."""
-    size = np.float32(size)
+    """Write point - size · gradient to `into`."""
+    step = np.float32(size)
     for column in prange(point.shape[0]):
         for row in range(point.shape[1]):
-            into[column, row] = point[column, row] - size * gradient[column, row]
+            into[column, row] = point[column, row] - step * gradient[column, row]
 
 
 @njit(parallel=True)
 def extrapolate(latest: Array, previous: Array, momentum: float, into: Array) -> None:
-    """into = latest + momentum · (latest - previous)."""
-    momentum = np.float32(momentum)
+    """Write latest + momentum · (latest - previous) to `into`."""
+    share = np.float32(momentum)
     for column in prange(latest.shape[0]):
         for row in range(latest.shape[1]):
             ahead = latest[column, row] - previous[column, row]
-            into[column, row] = latest[column, row] + momentum * ahead
+            into[column, row] = latest[column, row] + share * ahead
 
 
 @njit(parallel=True)
@@ -62,8 +62,7 @@ def adam_step(
     point: Array, gradient: Array, mean: Array, spread: Array, step: int, size: float
 ) -> None:
     """One step of Adam (Kingma & Ba 2015, with their constants), in place."""
-    size = np.float32(size)
-    mean_scale = np.float32(1.0 / (1.0 - 0.9**step))
+    mean_scale = np.float32(size / (1.0 - 0.9**step))
     spread_scale = np.float32(1.0 / (1.0 - 0.999**step))
     for column in prange(point.shape[0]):
         for row in range(point.shape[1]):
@@ -71,4 +70,4 @@ def adam_step(
             mean[column, row] += np.float32(0.1) * (slope - mean[column, row])
             spread[column, row] += np.float32(0.001) * (slope * slope - spread[column, row])
             root = np.sqrt(spread[column, row] * spread_scale) + np.float32(1e-8)
-            point[column, row] -= size * mean[column, row] * mean_scale / root
+            point[column, row] -= mean[column, row] * mean_scale / root

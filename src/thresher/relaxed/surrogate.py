@@ -57,7 +57,7 @@ def threshold_by_partitions(matches: Probabilities, r: int) -> Probabilities:
     """
     _check_threshold(matches, r)
     features = range(matches.shape[0])
-    total = np.zeros_like(matches[0])
+    total: Probabilities = np.zeros_like(matches[0])
     for size in range(r, len(features) + 1):
         for positive in combinations(features, size):
             negated = tuple(set(features) - set(positive))
@@ -79,7 +79,7 @@ def threshold_by_inclusion_exclusion(matches: Probabilities, r: int) -> Probabil
     k = matches.shape[0]
     if 2 * r <= k:
         return 1.0 - threshold_by_inclusion_exclusion(1.0 - matches, k - r + 1)
-    total = np.zeros_like(matches[0])
+    total: Probabilities = np.zeros_like(matches[0])
     for size in range(r, k + 1):
         coefficient = (-1) ** (size - r) * comb(size - 1, size - r)
         for subset in combinations(range(k), size):

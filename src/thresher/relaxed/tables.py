@@ -42,7 +42,7 @@ class TableQueries:
     Example:
         >>> rows = RelaxedRows.from_codes((2, 3), np.array([[1, 0], [1, 2], [0, 1], [1, 1]]))
         >>> threshold_table(rows, TableQueries((0, 1), r=1)).tolist()
-        [[0.5, 0.75, 0.5], [0.75, 1.0, 0.75]]
+        [[0.5, 0.5, 0.5], [0.75, 1.0, 0.75]]
     """
 
     features: tuple[int, ...]
@@ -76,9 +76,7 @@ class TableSplit:
     @property
     def terms(self) -> range:
         """The i of the sum: at least i leading matches meet exactly r - i trailing ones."""
-        return range(
-            max(1, self.r - len(self.trailing)), min(len(self.leading), self.r) + 1
-        )
+        return range(max(1, self.r - len(self.trailing)), min(len(self.leading), self.r) + 1)
 
     @property
     def has_base(self) -> bool:
@@ -156,7 +154,8 @@ class _Trailing:
         """Mean of G_r over rows, one number for each trailing cell."""
         if not self.split.has_base:
             return None
-        return 1.0 - self.counts.last.sum(axis=0).mean(axis=1)
+        base: Array = 1.0 - self.counts.last.sum(axis=0).mean(axis=1)
+        return base
 
     def pull_back(self, pull_exactly: Array, pull_base: Array, into: list[Array]) -> None:
         low = self.split.trailing_window[0]
