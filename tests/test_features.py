@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher import Bins, Categorical, DataError, IntegerRange, SchemaError
-from thresher.features import label_text, numbers_of
+from thresher.cells import label_text, numbers_of
 
 AGE = IntegerRange(name="age", low=16, high=100, nulls="missing", extra=("missing", "other"))
 RACE = Categorical(name="race", categories=("A", "B", "other"), nulls="B", outside="other")
@@ -110,6 +110,21 @@ def test_numbers_in_text():
     assert label_text("n", pa.array([1.0, 1.5, math.inf, None])).to_pylist() == [
         "1", "1.5", "inf", None,
     ]  # fmt: skip
+
+
+DIGITS = r"[ ]?[-+]?([0-9]{1,25}\.?[0-9]{0,3}|\.[0-9]+)([eE][-+]?[0-9]{1,3})?[ ]?"
+NUMBER_TEXT = st.one_of(
+    st.from_regex(DIGITS, fullmatch=True),
+    st.floats().map(str),
+    st.sampled_from(["inf", "-inf", "nan", "NaN", "Infinity", "1e400", "-1e-400", "0x10", "1f"]),
+)
+
+
+@given(NUMBER_TEXT)
+def test_a_cell_is_the_same_number_whatever_its_neighbours(text):
+    """Clean columns are parsed by Arrow, others by pandas: a cell must not depend on which."""
+    alone, beside = numbers_of("n", pa.array([text])), numbers_of("n", pa.array([text, "x"]))
+    np.testing.assert_array_equal(alone, beside[:1])
 
 
 @pytest.mark.parametrize(

@@ -17,16 +17,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from thresher.errors import DataError, SchemaError
+from thresher.cells import (
+    LARGEST_INTEGER,
+    bare,
+    is_blank,
+    is_text,
+    label_text,
+    number_of,
+    numbers_of,
+)
+from thresher.errors import SchemaError
 
 Codes = npt.NDArray[np.unsignedinteger[Any]]
 
 CLIP = "clip"
-LARGEST_INTEGER = 2**53
 LARGEST_FLOAT = sys.float_info.max
 LARGEST_DOMAIN = 1_000_000
 
@@ -67,7 +74,7 @@ class Feature(ABC):
                 raise SchemaError(f"feature {self.name!r}: {entry!r} must be text")
         self._check_domain()
         for label in self.extra:
-            if not is_label(label) or _reads_as_number(label):
+            if not is_label(label) or not math.isnan(number_of(label)):
                 raise SchemaError(
                     f"feature {self.name!r}: the extra label {label!r} must be text without blanks "
                     "at its ends, and not a number"
@@ -183,7 +190,7 @@ class Categorical(Feature):
         found = pc.index_in(text, value_set=pa.array(self.categories))
         outside = pa.scalar(self._codes[self.outside], pa.int32())
         nulls = pa.scalar(self._codes[str(self.nulls)], pa.int32())
-        blank = pc.or_(pc.is_null(column, nan_is_null=True), _is_blank(text))
+        blank = pc.or_(pc.is_null(column, nan_is_null=True), is_blank(text))
         codes = pc.if_else(blank, nulls, pc.fill_null(found, outside))
         return np.asarray(codes).astype(self.dtype)
 
@@ -219,10 +226,7 @@ class _Numbered(Feature):
         if isinstance(value, str):
             if value in self.extra:
                 return self._numbers + self.extra.index(value)
-            try:
-                value = float(value)
-            except ValueError:
-                return None
+            value = number_of(value)
         value = _plain(value)
         if isinstance(value, bool) or not isinstance(value, int | float):
             return None
@@ -439,80 +443,10 @@ def _plain(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _reads_as_number(label: str) -> bool:
-    try:
-        float(label)
-    except ValueError:
-        return False
-    return True
-
-
-def bare(column: pa.Array) -> pa.Array:
-    """A column without the dress it may come in: an extension type, a dictionary, a view."""
-    if isinstance(column, pa.ExtensionArray):
-        column = column.storage
-    if pa.types.is_dictionary(column.type):
-        return bare(column.dictionary_decode())
-    return column.cast(pa.large_string()) if str(column.type) == "string_view" else column
-
-
-def is_text(column: pa.Array) -> bool:
-    """Whether a column's cells are text."""
-    kind = bare(column).type
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def label_text(name: str, column: pa.Array) -> pa.Array:
-    """A column's cells as the text that category labels are compared with."""
-    column = bare(column)
-    kind = column.type
-    if pa.types.is_float16(kind):
-        column = column.cast(pa.float32())
-    if pa.types.is_floating(kind):
-        # A whole number that nulls have forced into a float column is still "1", not "1.0".
-        whole = pc.equal(column, pc.floor(column))
-        small = pc.less(pc.abs(column), float(LARGEST_INTEGER))
-        integers = (
-            pc.if_else(pc.and_(whole, small), column, None).cast(pa.int64()).cast(pa.string())
-        )
-        return pc.coalesce(integers, column.cast(pa.string()))
-    if not (pa.types.is_nested(kind) or "binary" in str(kind)):
-        try:
-            return pc.utf8_trim_whitespace(column.cast(pa.string()))
-        except pa.ArrowException:  # a type without a text of its own, told below
-            pass
-    raise DataError(
-        f"column {name!r} is of type {kind}, which has no categories: convert it to text"
-    )
-
-
-def _is_blank(text: pa.Array) -> pa.Array:
-    return pc.fill_null(pc.equal(text, ""), True)
-
-
-def numbers_of(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
-    """A column's cells as floats, NaN where there is no number to read."""
-    column = bare(column)
-    kind = column.type
-    if pa.types.is_null(kind):
-        return np.full(len(column), np.nan)
-    if is_text(column):
-        text = column.to_pandas()
-        return np.array(pd.to_numeric(text, errors="coerce"), dtype=float)
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        raise DataError(
-            f"column {name!r} is of type {kind} where the schema expects numbers: "
-            "convert the column, or describe it as categorical"
-        )
-    return np.array(
-        column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float
-    )
-
-
 def has_words(feature: Feature, column: pa.Array) -> bool:
     """Whether text stands in a column that is neither blank nor one of the extra labels."""
     if not is_text(column):
         return False
     text = label_text(feature.name, column)
     known = pc.is_in(text, value_set=pa.array(feature.extra, pa.string()))
-    return bool(pc.any(pc.invert(pc.or_(known, _is_blank(text)))).as_py())
+    return bool(pc.any(pc.invert(pc.or_(known, is_blank(text)))).as_py())

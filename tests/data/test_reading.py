@@ -25,6 +25,11 @@ SCHEMA = Schema(
         Bins.equal("gain", low=0, high=100, bins=10, nulls=0),
     ]
 )
+KIND = Categorical(
+    name="kind", categories=("0", "1", "2", "2.5", "True", "?", "17"), nulls="17", outside="?"
+)
+MIXED = Schema([*SCHEMA, KIND])
+NUMERIC = Schema([KIND, SCHEMA["gain"]])
 CANARY = "SECRET-7731"
 TABLE = pa.table(
     {
@@ -147,7 +152,8 @@ def test_many_chunks_are_as_one(tmp_path, monkeypatch, kind):
 CELL = st.one_of(
     st.none(), st.integers(), st.floats(), st.booleans(), st.text(max_size=5),
     st.binary(max_size=3), st.lists(st.integers(), max_size=2), st.just("\ud800"),
-    st.just(pd.NA), st.just(pd.NaT), st.dates(), st.complex_numbers(),
+    st.just(pd.NA), st.just(pd.NaT), st.dates(), st.complex_numbers(), st.decimals(),
+    st.sampled_from([1.0, 2.5, 2**53 + 1, 1e-7, True, "1.0", 10**30]),
 )  # fmt: skip
 
 
@@ -159,6 +165,29 @@ def test_no_cell_of_a_pandas_column_raises(cells):
     records = read(frame, SCHEMA)
     assert records.codes("age")[0] == 1
     assert records.codes("sex")[1] == 0
+
+
+@given(st.lists(CELL, min_size=2, max_size=5))
+def test_a_cell_is_coded_alike_whatever_its_neighbours(cells):
+    """Else one person's record would change the codes of others, and sensitivity be more than 1."""
+
+    def codes(*column):
+        column = pd.Series([17, "F", *column], dtype=object)
+        frame = pd.DataFrame({"age": column, "sex": column, "gain": column, "kind": column})
+        return [column.tolist()[2:] for column in read(frame, MIXED).columns]
+
+    alone = [codes(cell) for cell in cells]
+    assert codes(*cells) == [[one[i][0] for one in alone] for i in range(4)]
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(0, 3), st.floats(0, 3)), min_size=1))
+def test_a_word_among_numbers_does_not_change_what_they_mean(cells):
+    def codes(*column):
+        column = pd.Series([1, *column], dtype=object)
+        return read(pd.DataFrame({"kind": column, "gain": column}), NUMERIC).columns
+
+    for pure, mixed in zip(codes(*cells), codes(*cells, "word"), strict=True):
+        assert pure.tolist() == mixed.tolist()[:-1]
 
 
 # What is wrong with the shape of a source, each with a private value near the fault.

@@ -14,20 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from thresher.cells import LARGEST_INTEGER, bare, is_text, label_text, numbers_of
 from thresher.data.reading import Progress, open_batches
 from thresher.errors import DataError
-from thresher.features import (
-    LARGEST_INTEGER,
-    Bins,
-    Categorical,
-    Feature,
-    IntegerRange,
-    bare,
-    is_label,
-    is_text,
-    label_text,
-    numbers_of,
-)
+from thresher.features import Bins, Categorical, Feature, IntegerRange, is_label
 from thresher.schema import Schema
 
 WARNING = (

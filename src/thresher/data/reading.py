@@ -18,12 +18,13 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from thresher.cells import label_text, numbers_of
 from thresher.data.records import Records
 from thresher.errors import DataError
-from thresher.features import Categorical, Codes, has_words, numbers_of
+from thresher.features import Categorical, Codes, has_words
 from thresher.schema import Schema
 
-CHUNK_BYTES = 8 << 20
+CHUNK_BYTES = 2 << 20
 CHUNK_ROWS = 1 << 17
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 CSV_ENDINGS = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zst", ".tsv")
@@ -119,14 +120,33 @@ def _as_arrow(source: Any) -> pa.Table:
 
 def _pandas_column(column: "pd.Series[Any]") -> pa.Array:
     try:
-        return pa.Array.from_pandas(column)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        cells = pa.Array.from_pandas(column)
+    except (pa.ArrowException, TypeError, ValueError, ArithmeticError):
+        cells = None
+    if cells is None or (column.dtype == object and not _says_as_much_as_text(cells.type)):
         return pa.array(map(_cell_text, column), pa.string())
+    return cells
+
+
+def _says_as_much_as_text(kind: pa.DataType) -> bool:
+    """Whether a cell of a mixed column is coded alike if Arrow finds this one type for them all.
+
+    It must be: whether Arrow finds one type depends on every record of the column.
+    """
+    plain = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_null(kind)
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    refused = pa.types.is_nested(kind) or pa.types.is_binary(kind)
+    return bool(plain or text or refused)
 
 
 def _cell_text(cell: Any) -> str | None:
-    if pd.api.types.is_scalar(cell) and pd.isna(cell):
+    try:
+        if pd.api.types.is_scalar(cell) and pd.isna(cell):
+            return None
+    except ArithmeticError:  # a Decimal that signals when it is looked at
         return None
+    if isinstance(cell, float | np.floating):
+        return str(label_text("", pa.array([float(cell)]))[0])
     return str(cell).encode("utf-8", "replace").decode()
 
 
