@@ -13,16 +13,8 @@ import time
 
 import benchmarks
 
-ONE_THREAD = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "NUMBA_NUM_THREADS",
-        "POLARS_MAX_THREADS",
-    ),
-    "1",
-)
+LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMBA")
+ONE_THREAD = dict.fromkeys([f"{library}_NUM_THREADS" for library in LIBRARIES], "1")
 SKIPPED = 77
 
 RUN_ONE = f"""
