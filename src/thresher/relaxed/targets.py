@@ -28,8 +28,10 @@ class Target(Protocol):
         """How many queries."""
         ...
 
-    def misfit(self, rows: RelaxedRows, gradient: NDArray[np.float32] | None) -> float:
-        """Sum of squared standardised residuals; its gradient by D' is added to `gradient`."""
+    def misfit(
+        self, rows: RelaxedRows, gradient: NDArray[np.float32] | None, weight: float = 1.0
+    ) -> float:
+        """Weight × sum of squared standardised residuals; adds its gradient to `gradient`."""
         ...
 
 
@@ -67,12 +69,14 @@ class QueryTargets:
     def __len__(self) -> int:
         return len(self.queries)
 
-    def misfit(self, rows: RelaxedRows, gradient: NDArray[np.float32] | None) -> float:
-        """Sum of squared standardised residuals; its gradient by D' is added to `gradient`."""
+    def misfit(
+        self, rows: RelaxedRows, gradient: NDArray[np.float32] | None, weight: float = 1.0
+    ) -> float:
+        """Weight × sum of squared standardised residuals; adds its gradient to `gradient`."""
         standardised = (answers(rows, self.queries) - self.answers) / self.sigma
         if gradient is not None:
-            pull_back(rows, self.queries, 2.0 * standardised / self.sigma, gradient)
-        return float(standardised @ standardised)
+            pull_back(rows, self.queries, 2.0 * weight * standardised / self.sigma, gradient)
+        return weight * float(standardised @ standardised)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +106,10 @@ class TableTarget:
     def __len__(self) -> int:
         return self.answers.size
 
-    def misfit(self, rows: RelaxedRows, gradient: NDArray[np.float32] | None) -> float:
-        """Sum of squared standardised residuals; its gradient by D' is added to `gradient`."""
+    def misfit(
+        self, rows: RelaxedRows, gradient: NDArray[np.float32] | None, weight: float = 1.0
+    ) -> float:
+        """Weight × sum of squared standardised residuals; adds its gradient to `gradient`."""
         table = TableOnRows(rows, self.queries)
         leading_cells, trailing_cells = table.cells
         if self.answers.size != leading_cells * trailing_cells:
@@ -119,11 +125,11 @@ class TableTarget:
             flat = residual.ravel()
             total += float(np.dot(flat, flat))
             if gradient is not None:
-                residual *= np.float32(2.0 / self.sigma**2)
+                residual *= np.float32(2.0 * weight / self.sigma**2)
                 table.pull_back_slab(leading, residual, gradient)
         if gradient is not None:
             table.finish_pull_back(gradient)
-        return total / self.sigma**2
+        return weight * total / self.sigma**2
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,7 +160,7 @@ class Misfit:
     def value(self, columns: NDArray[np.float32]) -> float:
         """The misfit at D' = `columns` (d' × n')."""
         rows = RelaxedRows(columns, self.sizes)
-        return sum(target.misfit(rows, None) for target in self.targets) / len(self)
+        return sum(target.misfit(rows, None, 1.0 / len(self)) for target in self.targets)
 
     def value_and_gradient(
         self, columns: NDArray[np.float32], gradient: NDArray[np.float32]
@@ -162,6 +168,4 @@ class Misfit:
         """The misfit; its gradient by every entry of D' is written to `gradient`."""
         rows = RelaxedRows(columns, self.sizes)
         gradient.fill(0.0)
-        total = sum(target.misfit(rows, gradient) for target in self.targets)
-        gradient *= np.float32(1.0 / len(self))
-        return total / len(self)
+        return sum(target.misfit(rows, gradient, 1.0 / len(self)) for target in self.targets)
