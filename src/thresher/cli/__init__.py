@@ -5,7 +5,7 @@ from typing import NoReturn
 
 import typer
 
-from thresher.cli import demo, schema, workload
+from thresher.cli import answer, demo, evaluate, fit, ledger, sample, schema, workload
 from thresher.cli.console import say
 from thresher.errors import ThresherError
 
@@ -19,8 +19,13 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 app.command("demo")(demo.demo)
+app.command("fit")(fit.fit)
+app.command("answer")(answer.answer)
+app.command("sample")(sample.sample)
+app.command("evaluate")(evaluate.evaluate)
 app.add_typer(schema.app, name="schema")
 app.add_typer(workload.app, name="workload")
+app.add_typer(ledger.app, name="ledger")
 
 
 def main() -> None:

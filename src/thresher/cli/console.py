@@ -8,7 +8,15 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from thresher.data import Records, datasets, read
 from thresher.errors import DataError
@@ -45,9 +53,36 @@ def counting(task: str) -> Iterator[Callable[[int], None]]:
         TextColumn("{task.description}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=_messages, transient=True) as progress:
+    # Where nobody watches, even a line that is wiped away leaves a blank one behind.
+    silent = not _messages.is_terminal
+    with Progress(*columns, console=_messages, transient=True, disable=silent) as progress:
         line = progress.add_task(task)
         yield lambda rows: progress.update(line, description=f"{task}: {rows:,} records")
+
+
+@contextmanager
+def working(task: str) -> Iterator[None]:
+    """A line on standard error that shows that something is going on."""
+    with _messages.status(task):
+        yield
+
+
+@contextmanager
+def rounds_of_a_fit() -> Iterator[Callable[[int, int, str], None]]:
+    """A bar on standard error that follows the rounds of a fit and how well D' fits by now."""
+    columns: tuple[Any, ...] = (
+        TextColumn("fitting"), BarColumn(), MofNCompleteColumn(),
+        TextColumn("{task.description}"), TimeElapsedColumn(), TimeRemainingColumn(),
+    )  # fmt: skip
+    # Where nobody watches, even a line that is wiped away leaves a blank one behind.
+    silent = not _messages.is_terminal
+    with Progress(*columns, console=_messages, transient=True, disable=silent) as progress:
+        line = progress.add_task("", total=None)
+
+        def update(done: int, rounds: int, fit: str) -> None:
+            progress.update(line, completed=done, total=rounds, description=fit)
+
+        yield update
 
 
 def load_schema(data: str, path: Path | None) -> Schema:
@@ -67,8 +102,12 @@ def load_schema(data: str, path: Path | None) -> Schema:
 
 def load_records(data: str, path: Path | None) -> Records:
     """The private records a command is about: a file, or `adult` for the built-in set."""
-    schema = load_schema(data, path)
-    if data == "adult" and path is None:
+    return load_with(data, load_schema(data, path))
+
+
+def load_with(data: str, schema: Schema) -> Records:
+    """The private records a command is about, by a schema that is at hand."""
+    if data == "adult" and schema.fingerprint == datasets.adult_schema().fingerprint:
         return datasets.adult()
     with counting(f"reading {data}") as progress:
         return read(data, schema, progress)

@@ -9,9 +9,11 @@ import numba
 import numpy as np
 
 from thresher.data.records import Records
+from thresher.parallel import in_order
+from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release import Release
-from thresher.tables import AnswersOf, exact_table, slabs_of
+from thresher.tables import AnswersOf, Table, exact_table, slabs_of
 
 
 @dataclass(frozen=True)
@@ -33,15 +35,20 @@ class Errors:
 
 def errors_of(answers_of: AnswersOf, records: Records, workload: Workload) -> Errors:
     """Compare answers with the truth, threshold by threshold, slab by slab."""
-    maxima = []
-    for threshold in workload:
+
+    def worst(threshold: Threshold) -> float:
         truth, answers = exact_table(records, threshold), answers_of(threshold)
-        worst = 0.0
-        for slab in slabs_of(threshold.shape(workload.schema)):
-            given = np.ascontiguousarray(answers(slab)).reshape(-1)
-            worst = max(worst, _largest_gap(truth(slab).reshape(-1), given, records.n))
-        maxima.append(worst)
-    return Errors(tuple(maxima))
+        gaps = (
+            float(_largest_gap(truth(slab).reshape(-1), _flat(answers(slab)), records.n))
+            for slab in slabs_of(threshold.shape(workload.schema))
+        )
+        return max(gaps)
+
+    return Errors(tuple(in_order(worst, workload)))
+
+
+def _flat(table: Table) -> Table:
+    return np.ascontiguousarray(table).reshape(-1)
 
 
 @numba.njit(cache=True, nogil=True)

@@ -76,12 +76,6 @@ class Journal:
         """Write down the result of the call that was announced last."""
         self._append(result)
 
-    def remove(self) -> None:
-        """Delete the journal, once its fit is safe elsewhere."""
-        for file in self.folder.iterdir():
-            file.unlink()
-        self.folder.rmdir()
-
     def _append(self, entry: dict[str, Any], room: int = 0) -> None:
         line = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
         with self._path.open("r+b") as file:

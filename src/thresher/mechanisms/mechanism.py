@@ -78,8 +78,8 @@ class Mechanism(ABC):
         if workload.schema.fingerprint != schema.fingerprint:
             raise QueryError("the workload is over another schema than the records")
         budget = self._budget(data)
-        self.check(data.n, budget.rho, workload)
-        self.estimate(data.n, budget.rho, workload).check()
+        mechanism = self.resolved(data.n, budget.rho, workload)
+        mechanism.estimate(data.n, budget.rho, workload).check()
         wall: Wall
         if isinstance(data, Curator):
             if ledger or journal or randomness:
@@ -88,7 +88,7 @@ class Mechanism(ABC):
                 )
             wall, before = data, data.spent
         else:
-            about = self._about(data.n, budget, workload)
+            about = mechanism._about(data.n, budget, workload)
             diary = None if journal is None else Journal(journal, about)
             spent = diary.spent if diary else Fraction(0)
             if ledger is not None:
@@ -98,13 +98,13 @@ class Mechanism(ABC):
             )
             wall = JournaledCurator(curator, diary) if diary else curator
             before = Fraction(0)
-        source, measurements = self.run(wall, budget.rho, workload, progress or _silent)
+        source, measurements = mechanism.run(wall, budget.rho, workload, progress or _silent)
         return Release.now(
             schema=schema,
             n=wall.n,
             workload=workload,
             mechanism=self.name,
-            settings=self.settings(),
+            settings=mechanism.settings(),
             budget=budget,
             spent=wall.spent - before,
             measurements=tuple(measurements),
@@ -118,10 +118,11 @@ class Mechanism(ABC):
 
     @abstractmethod
     def estimate(self, n: int, rho: Fraction, workload: Workload) -> Estimate:
-        """The time and memory that a fit would take, from public facts."""
+        """The time and memory that a fit takes, from public facts, once resolved."""
 
-    def check(self, n: int, rho: Fraction, workload: Workload) -> None:  # noqa: B027
-        """Raise a ParameterError if the settings do not suit the workload."""
+    def resolved(self, n: int, rho: Fraction, workload: Workload) -> "Mechanism":
+        """The same with every parameter checked and settled, by public facts only."""
+        return self
 
     def settings(self) -> dict[str, Any]:
         """The mechanism's parameters as plain JSON values."""

@@ -11,7 +11,7 @@ as is the schema.
 """
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from thresher.data.records import Records
 from thresher.errors import ParameterError, QueryError
+from thresher.parallel import in_order
 from thresher.privacy.budget import Account, Amount, Budget, exact
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.levels import EXCLUDED
@@ -265,29 +266,31 @@ class _Scores:
             for position, threshold in enumerate(workload)
             for slab in slabs_of(threshold.shape(workload.schema))
         ]
-        self._opened = -1
+        self._open = threading.local()
         self._marks: dict[int, int] = {}
 
-    def __len__(self) -> int:
-        return len(self._slabs)
+    def __iter__(self) -> Iterator[npt.NDArray[np.int64]]:
+        return in_order(self.__getitem__, range(len(self._slabs)))
 
     def __getitem__(self, index: int) -> npt.NDArray[np.int64]:
         position, slab = self._slabs[index]
-        if position != self._opened:
+        # Every thread walks with tables of its own, which keep what its next slab needs.
+        mine = self._open
+        if getattr(mine, "position", None) != position:
             threshold = self._workload[position]
-            self._exact = exact_table(self._records, threshold)
-            self._answers = self._answers_of(threshold)
-            self._opened = position
+            mine.exact = exact_table(self._records, threshold)
+            mine.answers = self._answers_of(threshold)
+            mine.position = position
         # Not-a-number, or memory beyond too short an array, would make scores that a record can
         # move by more than 1; so would answers that change between the two looks at a slab. What
         # is refused here depends on the public answers alone.
-        answers = np.ascontiguousarray(self._answers(slab), dtype=np.float32).reshape(-1)
+        answers = np.ascontiguousarray(mine.answers(slab), dtype=np.float32).reshape(-1)
         if answers.size != slab.size or np.isnan(answers).any():
             raise ParameterError(
                 f"answers_of({self._workload[position]}) must give a number for each query"
             )
         scores = np.empty(slab.size, dtype=np.int64)
-        mark = _score(self._exact(slab).reshape(-1), answers, self._records.n, scores)
+        mark = _score(mine.exact(slab).reshape(-1), answers, self._records.n, scores)
         if self._marks.setdefault(index, mark) != mark:
             raise ParameterError(
                 f"answers_of({self._workload[position]}) must give the same answers every time"

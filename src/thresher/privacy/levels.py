@@ -8,7 +8,7 @@ looked at again to find it. No noise per query is needed, and the scores of all 
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
@@ -33,7 +33,7 @@ _MOST_MEMBERS: Final = 2**512
 class Slabs(Protocol):
     """Scores in slabs, any of which can be had again, the same as before."""
 
-    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Scores]: ...
     def __getitem__(self, index: int, /) -> Scores: ...
 
 

@@ -128,7 +128,7 @@ def levelwise_selection(
         [Place(slab=1, position=1)]
     """
     levels = Levels()
-    for index in range(len(slabs)):
-        levels.add(slabs[index])
+    for scores in slabs:
+        levels.add(scores)
     levels.add_implicit(implicit)
     return levels.locate(levels.draw(count, rho, randomness, sensitivity=sensitivity), slabs)

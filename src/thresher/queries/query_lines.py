@@ -8,8 +8,8 @@ from thresher.queries.query import Condition, Query
 from thresher.schema import Schema
 
 
-def read_queries(lines: Iterable[str], schema: Schema) -> Iterator[Query]:
-    """Read one query a line; blank lines and those that begin with `#` are passed over.
+def read_queries(lines: Iterable[str], schema: Schema) -> Iterator[tuple[str, Query]]:
+    """Read one query a line, with its text; blank lines and `# comments` are passed over.
 
     Conditions recur from line to line, so each text of one is parsed once and remembered.
 
@@ -23,7 +23,7 @@ def read_queries(lines: Iterable[str], schema: Schema) -> Iterator[Query]:
     Example:
         >>> from thresher.data import datasets
         >>> lines = ["# women", "any of: sex=Female, race=Black", "", "age=20..29"]
-        >>> [query.k for query in read_queries(lines, datasets.adult_schema())]
+        >>> [query.k for _, query in read_queries(lines, datasets.adult_schema())]
         [2, 1]
     """
     known: dict[str, Condition] = {}
@@ -32,7 +32,7 @@ def read_queries(lines: Iterable[str], schema: Schema) -> Iterator[Query]:
         if not text or text.startswith("#"):
             continue
         try:
-            yield _remembering(text, schema, known) or parse(text, schema)
+            yield text, _remembering(text, schema, known) or parse(text, schema)
         except QueryError as fault:
             raise QueryError(f"line {number}: {fault}") from None
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from thresher.relaxed.compilation import njit
@@ -62,7 +61,7 @@ def _subtract_times(into: Array, left: Array, right: Array) -> None:
         into[row] -= left[row] * right[row]
 
 
-@njit(parallel=True)
+@njit()
 def _extend(
     counts: Array, low: int, block: Array, begin: int, new_low: int, extended: Array
 ) -> None:
@@ -70,7 +69,7 @@ def _extend(
     rows = block.shape[1]
     size = block.shape[0]
     high = low + counts.shape[0] - 1
-    for run in prange((rows + _RUN - 1) // _RUN):
+    for run in range((rows + _RUN - 1) // _RUN):
         start = run * _RUN
         stop = min(rows, start + _RUN)
         for cell in range(extended.shape[1]):
@@ -88,7 +87,7 @@ def _extend(
                     _mix(into, same, counts[count - 1 - low, parent, start:stop], match)
 
 
-@njit(parallel=True)
+@njit()
 def _retract(
     counts: Array,
     low: int,
@@ -103,7 +102,7 @@ def _retract(
     rows = block.shape[1]
     size = block.shape[0]
     high = low + counts.shape[0] - 1
-    for run in prange((rows + _RUN - 1) // _RUN):
+    for run in range((rows + _RUN - 1) // _RUN):
         start = run * _RUN
         stop = min(rows, start + _RUN)
         for cell in range(pull.shape[1]):

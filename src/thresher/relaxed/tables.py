@@ -154,17 +154,21 @@ class _Trailing:
         """Mean of G_r over rows, one number for each trailing cell."""
         if not self.split.has_base:
             return None
-        base: Array = 1.0 - self.counts.last.sum(axis=0).mean(axis=1)
+        base: Array = 1.0 - self.counts.last.mean(axis=2).sum(axis=0)
         return base
 
     def pull_back(self, pull_exactly: Array, pull_base: Array, into: list[Array]) -> None:
+        """Add what derivatives by `exactly` and `base` mean for the trailing features."""
         low = self.split.trailing_window[0]
-        pull = np.zeros_like(self.counts.last)
+        rows = self.counts.last.shape[2]
+        if len(self.counts.last) == 1:
+            pull = pull_exactly[None]
+        else:
+            pull = np.zeros_like(self.counts.last)
+            for term, i in enumerate(self.split.terms):
+                pull[self.split.r - i - low] = pull_exactly[:, term * rows : (term + 1) * rows]
         if self.split.has_base:
             pull -= pull_base[None, :, None]
-        rows = pull.shape[2]
-        for term, i in enumerate(self.split.terms):
-            pull[self.split.r - i - low] += pull_exactly[:, term * rows : (term + 1) * rows]
         self.counts.pull_back(pull, into)
 
 
@@ -189,7 +193,12 @@ class _Leading:
         return chosen[0] if len(chosen) == 1 else np.concatenate(chosen, axis=1)
 
     def pull_back(self, pull_at_least: Array, into: list[Array]) -> None:
+        """Add what derivatives by `at_least` mean for the leading features."""
         low = self.split.leading_window[0]
+        if len(self.counts.last) == 1:
+            signed = -pull_at_least if self.split.leading_from_below else pull_at_least
+            self.counts.pull_back(signed[None], into)
+            return
         pull = np.zeros_like(self.counts.last)
         rows = pull.shape[2]
         for term, i in enumerate(self.split.terms):

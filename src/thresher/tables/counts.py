@@ -52,7 +52,7 @@ class RecordMarginals:
         return self._cells[axes]
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, nogil=True)
 def _tally(cells, first, counts):  # type: ignore[no-untyped-def]
     for cell in cells:
         place = cell - first

@@ -1,0 +1,36 @@
+"""`thresher sample`: synthetic records from a release."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thresher.cli.console import AsJson, print_json, show
+from thresher.errors import ParameterError
+from thresher.release_folder import load
+
+
+def sample(
+    release: Annotated[Path, typer.Argument(help="The folder of a release.")],
+    rows: Annotated[int, typer.Option(help="How many records.", min=1)],
+    output: Annotated[Path, typer.Option("--output", "-o", help="A .csv or .parquet file.")],
+    seed: Annotated[
+        int | None, typer.Option(help="The same seed gives the same records; protects nothing.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw synthetic records from a release; it costs no privacy."""
+    if output.suffix not in (".csv", ".parquet"):
+        raise ParameterError(f"{output}: the kind of file is told by its ending: .csv or .parquet")
+    records = load(release).sample(rows, seed)
+    try:
+        if output.suffix == ".csv":
+            records.to_csv(output, index=False)
+        else:
+            records.to_parquet(output, index=False)
+    except OSError as fault:
+        raise ParameterError(f"{output} cannot be written: {fault.strerror}") from None
+    if as_json:
+        print_json({"sample": str(output), "rows": rows})
+    else:
+        show(f"wrote {output}: {rows} synthetic records")

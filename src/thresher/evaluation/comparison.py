@@ -1,0 +1,31 @@
+"""A release beside the truth and the baselines at the same budget. Not for publication."""
+
+from thresher.data.records import Records
+from thresher.errors import ResourceError
+from thresher.evaluation.errors import Errors, errors_of
+from thresher.mechanisms.baselines import All0, GaussianJoint, GaussianPerQuery
+from thresher.privacy.randomness import InsecureSeededRandomness
+from thresher.queries.workload import Workload
+from thresher.release import Release
+
+BASELINES = (All0, GaussianPerQuery, GaussianJoint)
+
+
+def compare(release: Release, records: Records, workload: Workload, seed: int) -> dict[str, Errors]:
+    """The errors of a release and of every baseline that fits into memory, by name.
+
+    Args:
+        release: The release.
+        records: The private records it was made from.
+        workload: The queries to compare on.
+        seed: Seeds the baselines' noise: an experiment, not a release.
+    """
+    compared = {"release": errors_of(release.source.table, records, workload)}
+    for kind in BASELINES:
+        baseline = kind(rho=release.budget.rho)
+        try:
+            fitted = baseline.fit(records, workload, randomness=InsecureSeededRandomness(seed))
+        except ResourceError:
+            continue
+        compared[kind.name] = errors_of(fitted.source.table, records, workload)
+    return compared

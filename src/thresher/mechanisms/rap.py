@@ -1,0 +1,191 @@
+"""Relaxed Adaptive Projection (RAP): Algorithms 1 to 4 of the paper."""
+
+import dataclasses
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from thresher.answers import FromRows
+from thresher.errors import ParameterError
+from thresher.mechanisms.estimate import Estimate, multiply_adds_per_second
+from thresher.mechanisms.journal import Wall
+from thresher.mechanisms.mechanism import Mechanism, Outcome, Progress
+from thresher.privacy.curator import Measurement
+from thresher.queries.query import Query
+from thresher.queries.threshold import Threshold
+from thresher.queries.workload import Workload
+from thresher.relaxed.projection import OPTIMISERS, project
+from thresher.relaxed.row_answers import selected_queries
+from thresher.relaxed.rows import RelaxedRows
+from thresher.relaxed.tables import TableQueries
+from thresher.relaxed.targets import QueryTargets, TableTarget, Target
+from thresher.schema import Schema
+
+Selection = Literal["oneshot", "iterative"]
+
+BALANCE = 40.0
+QUERIES_PER_ROUND = 4
+ITERATIONS = 100
+"""Iterations of a fit, roughly, for the estimate."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RAP(Mechanism):
+    """Relaxed Adaptive Projection: choose the worst queries, measure them, fit D', repeat.
+
+    Attributes:
+        rounds: T, the rounds of adaptivity; chosen by `adaptivity` if not given.
+        queries_per_round: K, the queries measured per round; T = 1 and K = m is the non-adaptive
+            case, in which all queries are measured and none is selected.
+        synthetic_rows: n', the number of relaxed rows.
+        selection: `"oneshot"` (OSAS) or `"iterative"` (AS). Both draw from one distribution; AS
+            takes K passes over the queries where OSAS takes one.
+        optimizer: How D' is fitted; `"adam"` is the paper's way.
+        seed: Seeds the random start of D', which is public and protects nothing.
+
+    Example:
+        >>> import thresher as th
+        >>> data = th.datasets.adult()
+        >>> work = th.Workload.random(data.schema, k=2, size=3, seed=0)
+        >>> rap = RAP(epsilon=1.0, rounds=2, queries_per_round=3, synthetic_rows=50)
+        >>> len(rap.fit(data, work).measurements)
+        6
+    """
+
+    name: ClassVar[str] = "rap"
+
+    rounds: int | None = None
+    queries_per_round: int | None = None
+    synthetic_rows: int = 1000
+    selection: Selection = "oneshot"
+    optimizer: str = "accelerated"
+    seed: int = 0
+
+    def run(self, curator: Wall, rho: Fraction, workload: Workload, progress: Progress) -> Outcome:
+        """Algorithm 1: T rounds of Adaptive Selection and Relaxed Projection."""
+        schema = curator.schema
+        rows = RelaxedRows.uniform(
+            schema.sizes, self.synthetic_rows, np.random.default_rng(self.seed)
+        )
+        assert self.rounds is not None
+        measured: list[Measurement] = []
+        if self._is_non_adaptive(workload):
+            measured = curator.measure(workload.thresholds, rho=rho, jointly=False)
+            rows = self._project(rows, measured, schema, progress, 1)
+            return FromRows(rows, schema), measured
+        limit = curator.spent + rho
+        for t in range(self.rounds):
+            # Equal parts; what an interrupted run has lost comes off the rounds to come.
+            part = (limit - curator.spent) / (self.rounds - t)
+            chosen = self._select(curator, FromRows(rows, schema), workload, measured, part / 2)
+            if not chosen:
+                break
+            measured += curator.measure(chosen, rho=part / 2)
+            rows = self._project(rows, measured, schema, progress, t + 1)
+        return FromRows(rows, schema), measured
+
+    def _select(
+        self,
+        curator: Wall,
+        answers: FromRows,
+        workload: Workload,
+        measured: list[Measurement],
+        rho: Fraction,
+    ) -> list[Query]:
+        """The selections of Algorithm 2 (AS) or Algorithm 4 (OSAS)."""
+        assert self.queries_per_round is not None
+        before = [m.target for m in measured if isinstance(m.target, Query)]
+        count = min(self.queries_per_round, workload.query_count - len(before))
+        if count == 0:
+            return []
+        calls, each = (1, count) if self.selection == "oneshot" else (count, 1)
+        chosen: list[Query] = []
+        for _ in range(calls):
+            chosen += curator.select(
+                workload, answers.table, each, before + chosen, rho=rho / calls
+            )
+        return chosen
+
+    def _project(
+        self,
+        rows: RelaxedRows,
+        measured: list[Measurement],
+        schema: Schema,
+        progress: Progress,
+        done: int,
+    ) -> RelaxedRows:
+        """Algorithm 3 (RP), from where D' stands."""
+        projected = project(rows, targets_of(measured, schema), self.optimizer)
+        assert self.rounds is not None
+        progress(done, self.rounds, f"misfit {projected.misfits[-1]:.2f}σ²")
+        return projected.rows
+
+    def _is_non_adaptive(self, workload: Workload) -> bool:
+        return self.rounds == 1 and self.queries_per_round == workload.query_count
+
+    def resolved(self, n: int, rho: Fraction, workload: Workload) -> "RAP":
+        """With T and K: as given, or by a rule that uses public facts only.
+
+        The error has two parts: what has not been measured, which falls with T·K, and the noise of
+        what has, √(T·K/ρ)/n, which grows with it. They balance at T·K ∝ n·√ρ, as in all
+        mechanisms of this kind (Hardt & Rothblum 2010). Where T is free, few queries per round.
+        """
+        for name in ("rounds", "queries_per_round", "synthetic_rows"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}")
+        if self.selection not in get_args(Selection):
+            raise ParameterError(
+                f"selection must be 'oneshot' or 'iterative', not {self.selection!r}"
+            )
+        if self.optimizer not in OPTIMISERS:
+            raise ParameterError(
+                f"optimizer must be one of {', '.join(OPTIMISERS)}, not {self.optimizer!r}"
+            )
+        total = min(max(4, round(n * float(rho) ** 0.5 / BALANCE)), workload.query_count)
+        per_round = self.queries_per_round or max(1, min(QUERIES_PER_ROUND, total))
+        if self.queries_per_round is None and self.rounds is not None:
+            per_round = max(1, round(total / self.rounds))
+        per_round = min(per_round, workload.query_count)
+        rounds = self.rounds or max(1, round(total / per_round))
+        return dataclasses.replace(self, rounds=rounds, queries_per_round=per_round)
+
+    def estimate(self, n: int, rho: Fraction, workload: Workload) -> Estimate:
+        """Matrix products over all queries and rows in every round, and the fit of D'."""
+        assert self.rounds is not None
+        assert self.queries_per_round is not None
+        width = workload.schema.width
+        products = workload.query_count * self.synthetic_rows
+        speed = multiply_adds_per_second()
+        memory = 8 * 4 * width * self.synthetic_rows + (1 << 30)
+        if self._is_non_adaptive(workload):
+            seconds = 3 * products * ITERATIONS / speed
+            memory += 20 * workload.query_count
+        else:
+            measured = self.queries_per_round * self.rounds
+            fitting = measured * self.synthetic_rows * 20 + 10 * width * self.synthetic_rows
+            seconds = self.rounds * (products / speed + ITERATIONS * fitting / speed * 10)
+        return Estimate(
+            seconds=seconds,
+            memory=memory,
+            advice="take fewer rounds or thresholds, fewer synthetic rows, or a max_queries filter",
+        )
+
+
+def targets_of(measured: list[Measurement], schema: Schema) -> list[Target]:
+    """What D' should agree with: the single queries that were measured, and the tables."""
+    queries = [(m.target, m) for m in measured if isinstance(m.target, Query)]
+    targets: list[Target] = []
+    if queries:
+        answers = np.array([float(m.answers) for _, m in queries])
+        sigma = np.array([m.sigma / m.n for _, m in queries])
+        selected = selected_queries((query for query, _ in queries), schema)
+        targets.append(QueryTargets(selected, answers, sigma))
+    for m in measured:
+        if isinstance(m.target, Threshold):
+            features = tuple(schema.index(name) for name in m.target.features)
+            table = m.answers.astype(np.float32)
+            targets.append(TableTarget(TableQueries(features, m.target.r), table, m.sigma / m.n))
+    return targets

@@ -1,0 +1,58 @@
+"""Work on all cores: many independent pieces, each on one core, results in order.
+
+The pieces are large (a slab of a table), so that cores rarely wait for each other. Matrix
+products inside a piece stay on its core: left to themselves, BLAS and this module would each
+start a thread per core, and on a busy machine such threads mostly wait for one another.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def cores() -> int:
+    """How many cores this process may use; the environment's THRESHER_CORES can say fewer."""
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, min(int(os.environ.get("THRESHER_CORES", 1 << 16)), available or 1))
+
+
+def in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """Apply a function to many items on all cores; the results come in the items' order.
+
+    A few results at most are ahead of the one that is being looked at, so that large ones do not
+    pile up.
+
+    Example:
+        >>> list(in_order(lambda x: x * x, range(5)))
+        [0, 1, 4, 9, 16]
+    """
+    workers = cores()
+    with _blas().limit(limits=1, user_api="blas"):
+        if workers == 1:
+            yield from map(function, items)
+            return
+        with ThreadPoolExecutor(workers) as pool:
+            ahead: deque[Future[Result]] = deque()
+            try:
+                for item in items:
+                    ahead.append(pool.submit(function, item))
+                    if len(ahead) > 2 * workers:
+                        yield ahead.popleft().result()
+                while ahead:
+                    yield ahead.popleft().result()
+            finally:
+                for future in ahead:
+                    future.cancel()
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
