@@ -373,7 +373,20 @@ def test_what_is_excluded_is_never_chosen_again():
     for _ in range(SMALL.query_count):
         chosen += curator.select(SMALL, zeros, 1, chosen, rho="1/100")
     assert sorted(SMALL.id_of(query) for query in chosen) == list(range(SMALL.query_count))
-    assert curator.select(SMALL, zeros, 1, chosen, rho="1/100") == []
+    spent = curator.spent
+    with pytest.raises(ParameterError, match="no query left"):
+        curator.select(SMALL, zeros, 1, chosen, rho="1/100")
+    assert curator.spent == spent
+
+
+def test_a_workload_too_large_to_look_at_is_refused_before_it_is_paid():
+    features = [IntegerRange(name=f"f{i}", low=0, high=999, nulls=0) for i in range(6)]
+    schema = Schema(features)
+    records = Records(schema, [np.zeros(3, dtype=np.uint16)] * 6)
+    curator = curator_of(records)
+    with pytest.raises(ResourceError, match="max_queries"):
+        curator.select(Workload.all(schema, 6), zeros, 1, rho="1/100")
+    assert curator.spent == 0
 
 
 def test_more_than_are_left_means_all_that_are_left():

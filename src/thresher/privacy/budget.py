@@ -30,6 +30,9 @@ Amount = Fraction | int | float | str
 PROMISES_LITTLE = 10
 """The ε above which a promise is worth a warning: e¹⁰ is odds of 22,000 to one."""
 
+LARGEST_RHO = 10**9
+"""A ρ beyond which noise is a small fraction of one record: no privacy, and no safe floats."""
+
 # Wider than the rounding of any double-precision implementation, OpenDP's included. The margin
 # of ρ exceeds that of ε, so that ε → ρ → ε never comes back larger than it went.
 _RHO_FACTOR = Decimal("0.999999999996")
@@ -228,6 +231,10 @@ class Budget:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", exact(self.rho, "rho"))
+        if self.rho > LARGEST_RHO:
+            raise BudgetError(
+                f"rho={float(self.rho):.3g} promises nothing at all; try rho=Fraction(1, 10)"
+            )
 
     @classmethod
     def from_epsilon(

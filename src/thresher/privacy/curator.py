@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.data.records import Records
-from thresher.errors import ParameterError, QueryError
+from thresher.errors import ParameterError, QueryError, ResourceError
 from thresher.parallel import in_order
 from thresher.privacy.budget import Account, Amount, Budget, exact
 from thresher.privacy.ledger import Ledger
@@ -36,12 +36,19 @@ from thresher.queries.workload import Workload
 from thresher.schema import Schema
 from thresher.tables import (
     AnswersOf,
+    Slab,
     check_fits,
     exact_answers,
     exact_count,
     exact_table,
     slabs_of,
 )
+
+MOST_QUERIES = 10**13
+"""Beyond this many queries, looking at each of them once would take weeks."""
+
+WORTH_SHARING = 100_000
+"""Below this many queries, starting a second thread takes longer than the work."""
 
 _records: "WeakKeyDictionary[Curator, Records]" = WeakKeyDictionary()
 """Which records each Curator holds: kept here, so that no attribute of it hands them out."""
@@ -177,9 +184,12 @@ class Curator:
         if not isinstance(count, int | np.integer) or count < 1:
             raise ParameterError(f"count must be a whole number of at least 1, not {count!r}")
         amount = exact(rho, "rho")
-        barred = np.array(sorted(workload.id_of(query) for query in excluding), dtype=np.int64)
+        slabs = _slabs_of(workload)
+        barred = np.array(sorted({workload.id_of(query) for query in excluding}), dtype=np.int64)
+        if len(barred) == workload.query_count:
+            raise ParameterError("there is no query left to choose: all are excluded")
         records = self._pay(amount)
-        scores = _Scores(records, workload, answers_of, barred)
+        scores = _Scores(records, workload, slabs, answers_of, barred)
         places = levelwise_selection(scores, int(count), amount, self._randomness)
         return [workload.query(scores.query_id(place.slab, place.position)) for place in places]
 
@@ -190,7 +200,7 @@ class Curator:
 
         Args:
             targets: Queries, each of sensitivity 1; or thresholds, whose tables are measured whole.
-            rho: What all of them spend together; each target has an equal part.
+            rho: What all of them spend together; all get the same noise.
             jointly: Whether a table is measured as one vector: a replaced record moves two cells
                 of a marginal table (r = k), so its squared L2 sensitivity is 2, whatever its size.
                 If False, every cell pays for itself, as in the paper's Gaussian mechanism.
@@ -249,6 +259,20 @@ def _exact_counts(records: Records, target: Query | Threshold) -> npt.NDArray[np
     return exact_answers(records, target)
 
 
+def _slabs_of(workload: Workload) -> list[tuple[int, Slab]]:
+    """All slabs of a workload, each with its threshold's position."""
+    if workload.query_count > MOST_QUERIES:
+        raise ResourceError(
+            f"the workload has {workload.query_count} queries, and a selection looks at all of "
+            "them: take fewer or smaller thresholds (max_queries)"
+        )
+    return [
+        (position, slab)
+        for position, threshold in enumerate(workload)
+        for slab in slabs_of(threshold.shape(workload.schema))
+    ]
+
+
 class _Scores:
     """The scores of all queries of a workload, slab by slab, computed when asked for."""
 
@@ -256,21 +280,20 @@ class _Scores:
         self,
         records: Records,
         workload: Workload,
+        slabs: list[tuple[int, Slab]],
         answers_of: AnswersOf,
         barred: npt.NDArray[np.int64],
     ) -> None:
         self._records, self._workload, self._answers_of = records, workload, answers_of
-        self._barred = barred
-        self._slabs = [
-            (position, slab)
-            for position, threshold in enumerate(workload)
-            for slab in slabs_of(threshold.shape(workload.schema))
-        ]
+        self._slabs, self._barred = slabs, barred
         self._open = threading.local()
         self._marks: dict[int, int] = {}
 
     def __iter__(self) -> Iterator[npt.NDArray[np.int64]]:
-        return in_order(self.__getitem__, range(len(self._slabs)))
+        indices = range(len(self._slabs))
+        if self._workload.query_count < WORTH_SHARING:
+            return map(self.__getitem__, indices)
+        return in_order(self.__getitem__, indices)
 
     def __getitem__(self, index: int) -> npt.NDArray[np.int64]:
         position, slab = self._slabs[index]
