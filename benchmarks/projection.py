@@ -72,7 +72,7 @@ def compare_kernels() -> None:
     for count in (64, 1024, 4096):
         queries = random_queries(count, k=3, r=3, seed=count)
         misfit = Misfit((QueryTargets(queries, np.full(count, 0.01), 1.0),), SIZES)
-        ours = best_time(lambda m=misfit: m.value_and_gradient(start.columns, gradient))
+        ours = best_time(lambda m=misfit: m.residuals(start.columns, gradient))
         walk = PaperAdam().iterates(misfit, start.columns)
         our_iteration = best_time(lambda w=walk: next(w))
         if paper_way is None:
@@ -105,7 +105,7 @@ def compare_tables() -> None:
             TableTarget(table, np.zeros(table.shape(SIZES), np.float32), 1.0) for table in tables
         )
         misfit = Misfit(targets, SIZES)
-        spent = best_time(lambda m=misfit: m.value_and_gradient(start.columns, gradient), 3) / 1e3
+        spent = best_time(lambda m=misfit: m.residuals(start.columns, gradient), 3) / 1e3
         rate = 6 * len(misfit) * ROWS / spent / 1e9
         print(f"r = {r}: {len(misfit):9,} queries {spent:6.2f} s  ({rate:.0f} Gflop/s)")
 
@@ -128,7 +128,7 @@ class SoftmaxAdam:
             powers = np.exp(logits - np.maximum.reduceat(logits, offsets, axis=0)[owner])
             columns = powers / np.add.reduceat(powers, offsets, axis=0)[owner]
             columns = np.ascontiguousarray(columns, np.float32)
-            yield Iterate(columns, misfit.value_and_gradient(columns, gradient))
+            yield Iterate(columns, misfit.residuals(columns, gradient))
             step += 1
             slope = columns * gradient
             slope -= columns * np.add.reduceat(slope, offsets, axis=0)[owner]
@@ -148,8 +148,9 @@ class SpectralProjection:
         """Yield D' after D'."""
         offsets = offsets_of(misfit.sizes)
         columns, gradient = start.copy(), np.empty_like(start)
-        values = [misfit.value_and_gradient(columns, gradient)]
-        yield Iterate(columns, values[-1])
+        here = misfit.residuals(columns, gradient)
+        values = [here.misfit]
+        yield Iterate(columns, here)
         size = 0.1 / float(np.abs(gradient).max())
         while True:
             move = columns - np.float32(size) * gradient
@@ -160,8 +161,8 @@ class SpectralProjection:
             following = np.empty_like(gradient)
             while True:
                 trial = columns + np.float32(share) * move
-                value = misfit.value_and_gradient(trial, following)
-                if value <= reference + 1e-4 * share * slope or share < 1e-6:
+                here = misfit.residuals(trial, following)
+                if here.misfit <= reference + 1e-4 * share * slope or share < 1e-6:
                     break
                 share *= 0.4
             change = following - gradient
@@ -169,8 +170,8 @@ class SpectralProjection:
             square = share**2 * float(np.vdot(move, move))
             size = square / curvature if curvature > 0 else 10 * size
             columns, gradient = trial, following
-            values.append(value)
-            yield Iterate(columns, value)
+            values.append(here.misfit)
+            yield Iterate(columns, here)
 
 
 def population(records: int, seed: int) -> RelaxedRows:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from thresher.relaxed.rows import offsets_of
 from thresher.relaxed.sparsemax import sparsemax
 from thresher.relaxed.steps import adam_step, descend, extrapolate, slope_and_square
-from thresher.relaxed.targets import Misfit
+from thresher.relaxed.targets import Misfit, Residuals
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +23,11 @@ class Iterate:
 
     Attributes:
         columns: D' (d' × n'); valid only until the next iterate is asked for.
-        misfit: Mean squared standardised residual there.
+        residuals: How far it is from the targets.
     """
 
     columns: NDArray[np.float32]
-    misfit: float
+    residuals: Residuals
 
 
 class Optimiser(Protocol):
@@ -59,7 +59,7 @@ class PaperAdam:
         size = self.rate * float(np.sqrt(len(misfit)))
         step = 0
         while True:
-            yield Iterate(columns, misfit.value_and_gradient(columns, gradient))
+            yield Iterate(columns, misfit.residuals(columns, gradient))
             step += 1
             adam_step(columns, gradient, mean, spread, step, size)
             sparsemax(columns, offsets_of(misfit.sizes))
@@ -84,27 +84,27 @@ class AcceleratedProjection:
         offsets = offsets_of(misfit.sizes)
         latest, ahead, trial = start.copy(), start.copy(), np.empty_like(start)
         gradient = np.empty_like(start)
-        best = misfit.value(latest)
+        best = misfit.residuals(latest)
         yield Iterate(latest, best)
         size, momentum = 0.0, 1.0
         while True:
-            here = misfit.value_and_gradient(ahead, gradient)
+            here = misfit.residuals(ahead, gradient).misfit
             size = size or _first_size(gradient)
             while True:
                 descend(ahead, gradient, size, trial)
                 sparsemax(trial, offsets)
-                there = misfit.value(trial)
+                there = misfit.residuals(trial)
                 slope, square = slope_and_square(gradient, ahead, trial)
                 # Rounding of float32 answers, amplified by 1/σ, must not look like a bad step.
-                if there <= here + slope + square / (2.0 * size) + 1e-6 * here:
+                if there.misfit <= here + slope + square / (2.0 * size) + 1e-6 * here:
                     break
                 size *= 0.5
             size *= self.growth
-            if there >= best and momentum > 1.0:
+            if there.misfit >= best.misfit and momentum > 1.0:
                 ahead[...] = latest
                 momentum = 1.0
                 continue
-            if there >= best:
+            if there.misfit >= best.misfit:
                 return
             following = (1.0 + float(np.sqrt(1.0 + 4.0 * momentum**2))) / 2.0
             extrapolate(trial, latest, (momentum - 1.0) / following, ahead)

@@ -9,7 +9,7 @@ from thresher.errors import ParameterError
 from thresher.relaxed.compilation import cores_for
 from thresher.relaxed.optimisers import AcceleratedProjection, Iterate, Optimiser, PaperAdam
 from thresher.relaxed.rows import RelaxedRows
-from thresher.relaxed.targets import Misfit, Target
+from thresher.relaxed.targets import Misfit, Residuals, Target
 
 OPTIMISERS: dict[str, Optimiser] = {
     "accelerated": AcceleratedProjection(),
@@ -23,42 +23,62 @@ Record = Callable[[int, float, RelaxedRows], None]
 class Stopping:
     """When D' is good enough.
 
-    The misfit of the true data set, had it been D', would be about 1, so a fit much below 1 only
-    reproduces noise (the discrepancy principle of inverse problems). Fitting further was measured
-    too: aiming at 0.5 or 0.1 took 2 to 40 times as many iterations, and errors did not fall.
+    The true data set, had it been D', would have a misfit of about 1, and with N targets no
+    residual much above √(2 ln N) standard deviations. A fit as good as that is as good as the
+    noise warrants (the discrepancy principle of inverse problems, in both norms). Going on was
+    measured too: a misfit of 0.5 or 0.1 took 2 to 40 times as many iterations, and errors did not
+    fall. Where targets are many and so noisy that even a random D' passes for the truth, D' still
+    follows them while steps bring much of what all steps together have brought.
 
     Attributes:
         misfit: The mean squared standardised residual that is good enough.
-        progress: Stop when `window` iterations have lowered the misfit by less than this share.
+        largest: How far above √(2 ln N) the largest standardised residual may be.
+        last_gain: The fit is left while it is good only if the last step brought no more than this
+            share of the fall in misfit so far.
+        progress: Stop when `window` iterations brought less than this share of the misfit, or of
+            its fall so far where that is less.
         window: Number of iterations over which progress is judged.
         iterations: Stop after this many in any case.
     """
 
     misfit: float = 1.0
+    largest: float = 1.0
+    last_gain: float = 0.1
     progress: float = 0.01
     window: int = 50
     iterations: int = 2000
 
     def __post_init__(self) -> None:
-        if self.misfit < 0.0 or self.progress < 0.0:
-            raise ParameterError("misfit and progress must not be negative")
+        if min(self.misfit, self.last_gain, self.progress) < 0.0:
+            raise ParameterError("misfit, last_gain and progress must not be negative")
         if self.window < 1 or self.iterations < 0:
             raise ParameterError("window must be at least 1, and iterations at least 0")
 
-    def reason(self, misfits: Sequence[float]) -> str | None:
-        """Why to stop after these misfits, or None to go on.
+    def reason(self, misfits: Sequence[float], largest: float, targets: int) -> str | None:
+        """Why to stop, or None to go on.
+
+        Args:
+            misfits: The misfit at the start and after every iteration.
+            largest: The largest standardised residual now.
+            targets: N, the number of targets.
 
         Example:
-            >>> Stopping().reason([9.0, 0.8]), Stopping(iterations=1).reason([9.0, 8.0])
-            ('noise', 'iterations')
+            >>> Stopping().reason([9.0, 1.0, 0.8], largest=2.5, targets=16)
+            'noise'
+            >>> Stopping().reason([9.0, 1.0, 0.8], largest=3.9, targets=16) is None
+            True
         """
-        if misfits[-1] <= self.misfit:
+        within_reach = np.sqrt(2.0 * np.log(max(targets, 2))) + self.largest
+        fall = misfits[0] - misfits[-1]
+        gain = misfits[-2] - misfits[-1] if len(misfits) > 1 else np.inf
+        good = misfits[-1] <= self.misfit and largest <= within_reach
+        if good and gain <= self.last_gain * fall:
             return "noise"
         if len(misfits) > self.iterations:
             return "iterations"
         if len(misfits) > self.window:
-            before = min(misfits[: -self.window])
-            if min(misfits[-self.window :]) > (1.0 - self.progress) * before:
+            gained = min(misfits[: -self.window]) - min(misfits[-self.window :])
+            if gained < self.progress * min(misfits[-1], max(fall, 0.0)):
                 return "progress"
         return None
 
@@ -113,13 +133,13 @@ def project(
     misfit = Misfit(tuple(targets), rows.sizes)
     misfits: list[float] = []
     reason: str | None = None
-    latest = Iterate(rows.columns, np.inf)
+    latest = Iterate(rows.columns, Residuals(np.inf, np.inf))
     with cores_for(rows.columns.size):
         for latest in chosen.iterates(misfit, rows.columns):
-            misfits.append(latest.misfit)
+            misfits.append(latest.residuals.misfit)
             if record is not None:
-                record(len(misfits) - 1, latest.misfit, RelaxedRows(latest.columns, rows.sizes))
-            reason = rule.reason(misfits)
+                record(len(misfits) - 1, misfits[-1], RelaxedRows(latest.columns, rows.sizes))
+            reason = rule.reason(misfits, latest.residuals.largest, len(misfit))
             if reason is not None:
                 break
     final = RelaxedRows(latest.columns.copy(), rows.sizes)

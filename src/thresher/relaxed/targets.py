@@ -21,6 +21,19 @@ from thresher.relaxed.tables import TableOnRows, TableQueries
 _SLAB_BYTES = 256 * 2**20
 
 
+@dataclass(frozen=True)
+class Residuals:
+    """How far D' is from some noisy answers, in units of their noise.
+
+    Attributes:
+        misfit: Sum of squared standardised residuals; over all targets together, their mean.
+        largest: The largest of their absolute values.
+    """
+
+    misfit: float
+    largest: float
+
+
 class Target(Protocol):
     """Noisy answers to some queries."""
 
@@ -28,10 +41,10 @@ class Target(Protocol):
         """How many queries."""
         ...
 
-    def misfit(
-        self, rows: RelaxedRows, gradient: NDArray[np.float32] | None, weight: float = 1.0
-    ) -> float:
-        """Weight × sum of squared standardised residuals; adds its gradient to `gradient`."""
+    def residuals(
+        self, rows: RelaxedRows, gradient: NDArray[np.float32] | None = None, weight: float = 1.0
+    ) -> Residuals:
+        """Residuals at D'; the gradient of weight × misfit is added to `gradient`."""
         ...
 
 
@@ -47,7 +60,7 @@ class QueryTargets:
     Example:
         >>> targets = QueryTargets(SelectedQueries.of([[0]], r=1), np.array([0.7]), sigma=0.1)
         >>> rows = RelaxedRows(np.array([[0.5], [0.5]], np.float32), (2,))
-        >>> round(targets.misfit(rows, None), 6)
+        >>> round(targets.residuals(rows).misfit, 6)
         4.0
     """
 
@@ -69,14 +82,15 @@ class QueryTargets:
     def __len__(self) -> int:
         return len(self.queries)
 
-    def misfit(
-        self, rows: RelaxedRows, gradient: NDArray[np.float32] | None, weight: float = 1.0
-    ) -> float:
-        """Weight × sum of squared standardised residuals; adds its gradient to `gradient`."""
+    def residuals(
+        self, rows: RelaxedRows, gradient: NDArray[np.float32] | None = None, weight: float = 1.0
+    ) -> Residuals:
+        """Residuals at D'; the gradient of weight × misfit is added to `gradient`."""
         standardised = (answers(rows, self.queries) - self.answers) / self.sigma
         if gradient is not None:
             pull_back(rows, self.queries, 2.0 * weight * standardised / self.sigma, gradient)
-        return weight * float(standardised @ standardised)
+        largest = float(np.abs(standardised).max(initial=0.0))
+        return Residuals(float(standardised @ standardised), largest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +105,7 @@ class TableTarget:
     Example:
         >>> target = TableTarget(TableQueries((0,), r=1), np.array([0.7, 0.3]), sigma=0.1)
         >>> rows = RelaxedRows(np.array([[0.5], [0.5]], np.float32), (2,))
-        >>> round(target.misfit(rows, None), 4)
+        >>> round(target.residuals(rows).misfit, 4)
         8.0
     """
 
@@ -106,10 +120,10 @@ class TableTarget:
     def __len__(self) -> int:
         return self.answers.size
 
-    def misfit(
-        self, rows: RelaxedRows, gradient: NDArray[np.float32] | None, weight: float = 1.0
-    ) -> float:
-        """Weight × sum of squared standardised residuals; adds its gradient to `gradient`."""
+    def residuals(
+        self, rows: RelaxedRows, gradient: NDArray[np.float32] | None = None, weight: float = 1.0
+    ) -> Residuals:
+        """Residuals at D'; the gradient of weight × misfit is added to `gradient`."""
         table = TableOnRows(rows, self.queries)
         leading_cells, trailing_cells = table.cells
         if self.answers.size != leading_cells * trailing_cells:
@@ -118,18 +132,19 @@ class TableTarget:
                 f"{self.queries.features} has {leading_cells * trailing_cells}"
             )
         wanted = self.answers.reshape(table.cells)
-        total = 0.0
+        total, largest = 0.0, 0.0
         for leading in table.slabs(_SLAB_BYTES):
             residual = table.slab(leading)
             residual -= wanted[leading.start : leading.stop]
             flat = residual.ravel()
             total += float(np.dot(flat, flat))
+            largest = max(largest, float(flat.max()), -float(flat.min()))
             if gradient is not None:
                 residual *= np.float32(2.0 * weight / self.sigma**2)
                 table.pull_back_slab(leading, residual, gradient)
         if gradient is not None:
             table.finish_pull_back(gradient)
-        return weight * total / self.sigma**2
+        return Residuals(total / self.sigma**2, largest / self.sigma)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +158,7 @@ class Misfit:
     Example:
         >>> queries = SelectedQueries.of([[0], [1]], r=1)
         >>> misfit = Misfit((QueryTargets(queries, np.array([0.7, 0.3]), 0.1),), sizes=(2,))
-        >>> round(misfit.value(np.array([[0.5], [0.5]], np.float32)), 4)
+        >>> round(misfit.residuals(np.array([[0.5], [0.5]], np.float32)).misfit, 4)
         4.0
     """
 
@@ -157,15 +172,15 @@ class Misfit:
     def __len__(self) -> int:
         return sum(len(target) for target in self.targets)
 
-    def value(self, columns: NDArray[np.float32]) -> float:
-        """The misfit at D' = `columns` (d' × n')."""
+    def residuals(
+        self, columns: NDArray[np.float32], gradient: NDArray[np.float32] | None = None
+    ) -> Residuals:
+        """The misfit at D' = `columns` (d' × n'); its gradient is written to `gradient`."""
         rows = RelaxedRows(columns, self.sizes)
-        return sum(target.misfit(rows, None, 1.0 / len(self)) for target in self.targets)
-
-    def value_and_gradient(
-        self, columns: NDArray[np.float32], gradient: NDArray[np.float32]
-    ) -> float:
-        """The misfit; its gradient by every entry of D' is written to `gradient`."""
-        rows = RelaxedRows(columns, self.sizes)
-        gradient.fill(0.0)
-        return sum(target.misfit(rows, gradient, 1.0 / len(self)) for target in self.targets)
+        if gradient is not None:
+            gradient.fill(0.0)
+        parts = [target.residuals(rows, gradient, 1.0 / len(self)) for target in self.targets]
+        return Residuals(
+            misfit=sum(part.misfit for part in parts) / len(self),
+            largest=max(part.largest for part in parts),
+        )
