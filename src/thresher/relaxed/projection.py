@@ -42,7 +42,7 @@ class Stopping:
     """
 
     misfit: float = 1.0
-    largest: float = 1.0
+    largest: float = 0.5
     last_gain: float = 0.1
     progress: float = 0.01
     window: int = 50
