@@ -27,7 +27,8 @@ class Stopping:
     residual much above √(2 ln N) standard deviations. A fit as good as that is as good as the
     noise warrants (the discrepancy principle of inverse problems, in both norms). Going on was
     tried on ADULT, two seeds a case: a misfit of 0.5 or 0.1 took 1.3 to 40 times the iterations,
-    and errors moved both ways, within what seeds differ by, but for r = 1 and 2 rose at 0.1. Where targets are many and so noisy that even a random D' passes for the truth, D' still
+    and errors moved both ways, about as much as between seeds, but mostly rose at 0.1 for r < k.
+    Where targets are many and so noisy that even a random D' passes for the truth, D' still
     follows them while steps bring much of what all steps together have brought.
 
     Attributes:
