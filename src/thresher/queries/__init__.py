@@ -1,8 +1,31 @@
 """What is asked: thresholds, single queries, workloads, and the analysts' language."""
 
+from thresher.queries.distributions import (
+    FeatureDistribution,
+    draw_thresholds,
+    threshold_workload,
+)
+from thresher.queries.drift import drift, total_variation
+from thresher.queries.history import History, augment, small_history
 from thresher.queries.language import ParseError, parse
 from thresher.queries.query import Condition, Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Filtered, Workload
 
-__all__ = ["Condition", "Filtered", "ParseError", "Query", "Threshold", "Workload", "parse"]
+__all__ = [
+    "Condition",
+    "FeatureDistribution",
+    "Filtered",
+    "History",
+    "ParseError",
+    "Query",
+    "Threshold",
+    "Workload",
+    "augment",
+    "draw_thresholds",
+    "drift",
+    "parse",
+    "small_history",
+    "threshold_workload",
+    "total_variation",
+]
