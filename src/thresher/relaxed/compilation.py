@@ -14,7 +14,7 @@ _REORDER = {"reassoc", "contract", "nsz", "arcp"}
 
 # Below this many numbers in D', waking a second core costs more than it saves, and very much more
 # when other programs keep that core busy.
-_WORTH_SHARING = 200_000
+_WORTH_SHARING = 2_000_000
 
 
 def njit(*, parallel: bool = False) -> Callable[[Kernel], Kernel]:

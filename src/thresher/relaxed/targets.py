@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import ParameterError
+from thresher.parallel import cores, in_order
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.selected import SelectedQueries, answers, pull_back
 from thresher.relaxed.tables import TableOnRows, TableQueries
 
 # Working memory for one slab of a table.
 _SLAB_BYTES = 256 * 2**20
+# Below this many products of a cell and a row, a second thread takes longer to start than to help.
+_WORTH_SHARING = 200_000_000
 
 
 @dataclass(frozen=True)
@@ -179,8 +182,39 @@ class Misfit:
         rows = RelaxedRows(columns, self.sizes)
         if gradient is not None:
             gradient.fill(0.0)
-        parts = [target.residuals(rows, gradient, 1.0 / len(self)) for target in self.targets]
+
+        def added_up(share: Sequence[Target], into: NDArray[np.float32] | None) -> list[Residuals]:
+            return [target.residuals(rows, into, 1.0 / len(self)) for target in share]
+
+        # Large tables are shared out among the cores, each with a gradient of its own; kernels
+        # for single queries spread over the cores by themselves, and so stay here.
+        tables = [target for target in self.targets if isinstance(target, TableTarget)]
+        shares = _fair_shares(tables, rows.count)
+        shared = {id(target) for share in shares for target in share}
+        parts = added_up([t for t in self.targets if id(t) not in shared], gradient)
+        partial = [None if gradient is None else np.zeros_like(gradient) for _ in shares]
+        for found in in_order(lambda i: added_up(shares[i], partial[i]), range(len(shares))):
+            parts += found
+        for share_of_gradient in partial:
+            if gradient is not None and share_of_gradient is not None:
+                gradient += share_of_gradient
         return Residuals(
             misfit=sum(part.misfit for part in parts) / len(self),
             largest=max(part.largest for part in parts),
         )
+
+
+def _fair_shares(tables: list[TableTarget], rows: int) -> list[list[TableTarget]]:
+    """Tables in as many groups of about equal work as there are cores; none if it is not worth it.
+
+    The groups depend on the tables alone, so that sums, and with them the result, can be repeated.
+    """
+    if cores() == 1 or rows * sum(len(table) for table in tables) < _WORTH_SHARING:
+        return []
+    shares: list[list[TableTarget]] = [[] for _ in range(cores())]
+    work = [0] * len(shares)
+    for table in sorted(tables, key=len, reverse=True):
+        least = work.index(min(work))
+        shares[least].append(table)
+        work[least] += len(table)
+    return [share for share in shares if share]
