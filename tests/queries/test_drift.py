@@ -11,7 +11,7 @@ from scipy import stats
 from thresher.data.datasets import adult_schema
 from thresher.errors import ParameterError, QueryError
 from thresher.queries.distributions import FeatureDistribution
-from thresher.queries.drift import drift, total_variation
+from thresher.queries.drift import drifted, total_variation
 from thresher.schema import Schema
 
 ADULT = adult_schema()
@@ -35,34 +35,34 @@ def by_definition(past, gamma, seed):
 
 @given(gamma=st.floats(0, 1), seed=st.integers(0, 2**32))
 def test_it_is_the_papers_definition(gamma, seed):
-    future = drift(PAST, gamma, seed=seed)
+    future = drifted(PAST, gamma, seed=seed)
     assert {name: future[name] for name in ADULT.names} == by_definition(PAST, gamma, seed)
 
 
 @given(gamma=st.floats(0, 1), seed=st.integers(0, 2**32))
 def test_the_concentration_stays_the_same(gamma, seed):
-    assert sorted(drift(PAST, gamma, seed=seed).probabilities) == sorted(PAST.probabilities)
+    assert sorted(drifted(PAST, gamma, seed=seed).probabilities) == sorted(PAST.probabilities)
 
 
 @given(seed=st.integers(0, 2**32))
 def test_the_ends_are_deterministic(seed):
-    assert drift(PAST, 0, seed=seed) == PAST
+    assert drifted(PAST, 0, seed=seed) == PAST
     names, masses = zip(*PAST.descending(), strict=True)
-    reversed_ = drift(PAST, 1, seed=seed)
+    reversed_ = drifted(PAST, 1, seed=seed)
     assert [reversed_[name] for name in names] == list(reversed(masses))
 
 
 @given(gamma=st.floats(0, 1), seed=st.integers(0, 2**32))
 def test_nothing_is_further_away_than_the_reversal(gamma, seed):
-    farthest = total_variation(PAST, drift(PAST, 1, seed=0))
-    assert total_variation(PAST, drift(PAST, gamma, seed=seed)) <= farthest + 1e-12
+    farthest = total_variation(PAST, drifted(PAST, 1, seed=0))
+    assert total_variation(PAST, drifted(PAST, gamma, seed=seed)) <= farthest + 1e-12
 
 
 def test_at_one_half_every_order_is_as_likely():
     past = FeatureDistribution(THREE, (0.5, 0.3, 0.2))
     seen = {}
     for seed in range(3000):
-        order = drift(past, 0.5, seed=seed).probabilities
+        order = drifted(past, 0.5, seed=seed).probabilities
         seen[order] = seen.get(order, 0) + 1
     assert len(seen) == 6
     assert stats.chisquare(list(seen.values())).pvalue > FALSE_ALARM
@@ -71,7 +71,7 @@ def test_at_one_half_every_order_is_as_likely():
 def test_drift_grows_with_gamma():
     # Means over 400 seeds; a standard error is below 0.01, and neighbours are 0.1 or more apart.
     means = [
-        np.mean([total_variation(PAST, drift(PAST, g, seed=s)) for s in range(400)])
+        np.mean([total_variation(PAST, drifted(PAST, g, seed=s)) for s in range(400)])
         for g in (0, 0.1, 0.2, 0.4, 1)
     ]
     assert np.all(np.diff(means) > 0.05)
@@ -79,13 +79,13 @@ def test_drift_grows_with_gamma():
 
 def test_one_feature_cannot_drift():
     alone = FeatureDistribution(Schema(ADULT.features[:1]), (1.0,))
-    assert drift(alone, 0.7, seed=0) == alone
+    assert drifted(alone, 0.7, seed=0) == alone
 
 
 @pytest.mark.parametrize("gamma", [-0.1, 1.1, float("nan"), "0.5"])
 def test_gamma_is_checked(gamma):
     with pytest.raises(ParameterError, match="gamma must lie between 0 and 1"):
-        drift(PAST, gamma, seed=0)
+        drifted(PAST, gamma, seed=0)
 
 
 @given(st.integers(0, 50), st.integers(0, 50))

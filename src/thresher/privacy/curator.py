@@ -1,10 +1,10 @@
 """The Curator: the one door between the private records and everything that is published.
 
-It holds the records and the budget, and has two budgeted verbs: `select` (which queries are
-answered worst?) and `measure` (what are their noisy answers?). Each pays before it looks: the
-budget is checked, the ledger written and flushed, and only then are the records touched. A
-mechanism is given a Curator, never records, so whatever it does with what it gets is
-post-processing.
+It holds the records and the budget, and has three budgeted verbs: `select` (which queries are
+answered worst?), `measure` (what are their noisy answers?) and `choose` (which of several sets of
+answers is best?). Each pays before it looks: the budget is checked, the ledger written and
+flushed, and only then are the records touched. A mechanism is given a Curator, never records, so
+whatever it does with what it gets is post-processing.
 
 Neighbouring data sets have the same number of records and differ in one of them. So n is public,
 as is the schema.
@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from thresher.data.records import Records
 from thresher.errors import ParameterError, QueryError, ResourceError
-from thresher.parallel import in_order
+from thresher.parallel import in_order, products_on_one_core
 from thresher.privacy.budget import Account, Amount, Budget, exact
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.levels import EXCLUDED
@@ -46,6 +46,9 @@ from thresher.tables import (
 
 MOST_QUERIES = 10**13
 """Beyond this many queries, looking at each of them once would take weeks."""
+
+TRIES = 3
+"""How often a selection is begun anew when the public answers change under it."""
 
 WORTH_SHARING = 100_000
 """Below this many queries, starting a second thread takes longer than the work."""
@@ -189,9 +192,16 @@ class Curator:
         if len(barred) == workload.query_count:
             raise ParameterError("there is no query left to choose: all are excluded")
         records = self._pay(amount)
-        scores = _Scores(records, workload, slabs, answers_of, barred)
-        places = levelwise_selection(scores, int(count), amount, self._randomness)
-        return [workload.query(scores.query_id(place.slab, place.position)) for place in places]
+        for _ in range(TRIES):
+            scores = _Scores(records, workload, slabs, answers_of, barred)
+            try:
+                with products_on_one_core():
+                    places = levelwise_selection(scores, int(count), amount, self._randomness)
+            except _AnswersChanged:
+                # What was drawn is thrown away unseen, for a reason that is public: the answers.
+                continue
+            return [workload.query(scores.query_id(p.slab, p.position)) for p in places]
+        raise ParameterError("answers_of must give the same answers every time it is asked")
 
     def measure(
         self, targets: Sequence[Query | Threshold], *, rho: Amount, jointly: bool = True
@@ -222,6 +232,36 @@ class Curator:
             noisy, sigma = add_noise(counts, amount, sensitivity, self._randomness)
             measured.append(Measurement(target, np.asarray(noisy), sigma, records.n))
         return measured
+
+    def choose(self, workload: Workload, candidates: Sequence[AnswersOf], *, rho: Amount) -> int:
+        """Choose, privately, the answers whose worst error on a workload is smallest.
+
+        The worst error is the maximum over all queries of |count - round(n · answer)|: n times the
+        present error, as an integer. Replacing one record moves each term by at most 1, so also
+        their maximum. A candidate is drawn by the exponential mechanism on minus its worst error.
+
+        Args:
+            workload: The thresholds whose consistent queries count.
+            candidates: Public answers to them, as fractions, from each of several sources.
+            rho: What the choice spends, however many candidates there are.
+
+        Returns:
+            The position of the chosen candidate.
+        """
+        self._check_schema(workload.schema)
+        listed = tuple(candidates)
+        if not listed:
+            raise ParameterError("there is nothing to choose from: give at least one candidate")
+        amount = exact(rho, "rho")
+        slabs = _slabs_of(workload)
+        nothing = np.empty(0, dtype=np.int64)
+        records = self._pay(amount)
+        worst = [
+            max(int(scores.max()) for scores in _Scores(records, workload, slabs, answers, nothing))
+            for answers in listed
+        ]
+        [place] = levelwise_selection([-np.array(worst)], 1, amount, self._randomness)
+        return place.position
 
     def _squared_sensitivity(self, target: Query | Threshold, jointly: bool) -> int:
         """How far, squared and in L2, replacing one record moves what is counted for a target."""
@@ -273,6 +313,10 @@ def _slabs_of(workload: Workload) -> list[tuple[int, Slab]]:
     ]
 
 
+class _AnswersChanged(Exception):
+    """The public answers to a slab were not the same at the second look."""
+
+
 class _Scores:
     """The scores of all queries of a workload, slab by slab, computed when asked for."""
 
@@ -315,9 +359,7 @@ class _Scores:
         scores = np.empty(slab.size, dtype=np.int64)
         mark = _score(mine.exact(slab).reshape(-1), answers, self._records.n, scores)
         if self._marks.setdefault(index, mark) != mark:
-            raise ParameterError(
-                f"answers_of({self._workload[position]}) must give the same answers every time"
-            )
+            raise _AnswersChanged
         first = self._workload.starts[position] + slab.first
         here = slice(*np.searchsorted(self._barred, (first, first + slab.size)))
         scores[self._barred[here] - first] = EXCLUDED

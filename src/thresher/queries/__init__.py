@@ -5,7 +5,7 @@ from thresher.queries.distributions import (
     draw_thresholds,
     threshold_workload,
 )
-from thresher.queries.drift import drift, total_variation
+from thresher.queries.drift import drifted, total_variation
 from thresher.queries.history import History, augment, small_history
 from thresher.queries.language import ParseError, parse
 from thresher.queries.query import Condition, Query
@@ -23,7 +23,7 @@ __all__ = [
     "Workload",
     "augment",
     "draw_thresholds",
-    "drift",
+    "drifted",
     "parse",
     "small_history",
     "threshold_workload",

@@ -6,7 +6,7 @@ from thresher.errors import ParameterError, QueryError
 from thresher.queries.distributions import FeatureDistribution
 
 
-def drift(historical: FeatureDistribution, gamma: float, *, seed: int) -> FeatureDistribution:
+def drifted(historical: FeatureDistribution, gamma: float, *, seed: int) -> FeatureDistribution:
     """The future distribution F_F: the same probabilities, given to other features.
 
     With the features in descending order of probability, the i-th probability of d gets the key
@@ -22,9 +22,9 @@ def drift(historical: FeatureDistribution, gamma: float, *, seed: int) -> Featur
     Example:
         >>> from thresher.data import datasets
         >>> past = FeatureDistribution.geometric(datasets.adult_schema(), seed=0)
-        >>> drift(past, 0, seed=1) == past
+        >>> drifted(past, 0, seed=1) == past
         True
-        >>> round(total_variation(past, drift(past, 1, seed=1)), 3)
+        >>> round(total_variation(past, drifted(past, 1, seed=1)), 3)
         0.984
     """
     if not isinstance(gamma, int | float) or not 0 <= gamma <= 1:
