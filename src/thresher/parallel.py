@@ -9,10 +9,13 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
+
+from thresher.errors import ParameterError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -21,7 +24,13 @@ Result = TypeVar("Result")
 def cores() -> int:
     """How many cores this process may use; the environment's THRESHER_CORES can say fewer."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(1, min(int(os.environ.get("THRESHER_CORES", 1 << 16)), available or 1))
+    wanted = os.environ.get("THRESHER_CORES") or available or 1
+    try:
+        return max(1, min(int(wanted), available or 1))
+    except ValueError:
+        raise ParameterError(
+            f"THRESHER_CORES must be a whole number such as 2, not {wanted!r}"
+        ) from None
 
 
 def in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
@@ -35,7 +44,7 @@ def in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> Itera
         [0, 1, 4, 9, 16]
     """
     workers = cores()
-    with _blas().limit(limits=1, user_api="blas"):
+    with products_on_one_core():
         if workers == 1:
             yield from map(function, items)
             return
@@ -51,6 +60,13 @@ def in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> Itera
             finally:
                 for future in ahead:
                     future.cancel()
+
+
+@contextmanager
+def products_on_one_core() -> Iterator[None]:
+    """Keep matrix products on one core; their last digits then do not depend on who calls."""
+    with _blas().limit(limits=1, user_api="blas"):
+        yield
 
 
 @cache

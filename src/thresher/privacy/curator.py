@@ -197,7 +197,7 @@ class Curator:
             try:
                 with products_on_one_core():
                     places = levelwise_selection(scores, int(count), amount, self._randomness)
-            except _AnswersChanged:
+            except _AnswersChangedError:
                 # What was drawn is thrown away unseen, for a reason that is public: the answers.
                 continue
             return [workload.query(scores.query_id(p.slab, p.position)) for p in places]
@@ -313,7 +313,7 @@ def _slabs_of(workload: Workload) -> list[tuple[int, Slab]]:
     ]
 
 
-class _AnswersChanged(Exception):
+class _AnswersChangedError(Exception):
     """The public answers to a slab were not the same at the second look."""
 
 
@@ -359,7 +359,7 @@ class _Scores:
         scores = np.empty(slab.size, dtype=np.int64)
         mark = _score(mine.exact(slab).reshape(-1), answers, self._records.n, scores)
         if self._marks.setdefault(index, mark) != mark:
-            raise _AnswersChanged
+            raise _AnswersChangedError
         first = self._workload.starts[position] + slab.first
         here = slice(*np.searchsorted(self._barred, (first, first + slab.size)))
         scores[self._barred[here] - first] = EXCLUDED
