@@ -1,4 +1,4 @@
-"""Reading and writing small JSON files so that no reader ever meets half a file."""
+"""Reading and writing small files so that no reader ever meets half a file."""
 
 import json
 import os
@@ -47,3 +47,13 @@ def write_text(path: str | Path, text: str) -> None:
             raise
     except OSError as fault:
         raise ThresherError(f"{target} cannot be written: {fault.strerror}") from None
+
+
+def flush(*paths: Path) -> None:
+    """Make sure that files, and what folders list, survive a power cut."""
+    for path in paths:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -27,6 +27,7 @@ class All0(Mechanism):
     """
 
     name: ClassVar[str] = "all0"
+    is_free: ClassVar[bool] = True
 
     def run(self, curator: Wall, rho: Fraction, workload: Workload, progress: Progress) -> Outcome:
         """There is nothing to do."""

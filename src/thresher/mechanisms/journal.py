@@ -5,20 +5,25 @@ or a full disk, the fit simply runs again; the calls whose results are in the jo
 from there and cost nothing, and the first call that is not goes to the Curator.
 
 Before a call is paid, a line says so and room for its result is set aside on the disk. A call
-that was announced but has no result (the process died in between) counts as paid and lost.
+that was announced but has no result (the process died in between) counts as paid and lost. The
+mechanism goes on with its plan all the same: every payment still to come is smaller by the same
+factor, so that all of them together are what is left.
 """
 
+import fcntl
 import json
 import os
+from collections import deque
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from thresher.errors import BudgetError, LedgerError, ReleaseError
+from thresher.errors import BudgetError, ReleaseError, ThresherError
+from thresher.files import flush
 from thresher.privacy.budget import Amount, Budget, exact
 from thresher.privacy.curator import Curator, Measurement
 from thresher.queries.language import parse
@@ -35,6 +40,8 @@ BYTES_PER_QUERY = 4096
 class Journal:
     """The calls of one fit and their results, in a folder of their own.
 
+    It is a context: while one process works with a journal, no other can.
+
     Args:
         folder: Where the journal is, or will be.
         about: What is being fitted; a journal of anything else is refused.
@@ -45,17 +52,26 @@ class Journal:
         self._path = self.folder / "journal.jsonl"
         self.results: list[dict[str, Any]] = []
         self.lost = Fraction(0)
-        header = {"format": FORMAT, "about": about}
+        self._end = 0
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            if self._path.exists():
-                self._read(header)
-            else:
-                self._path.touch()
-                self._end = 0
-                self._append(header)
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._read({"format": FORMAT, "about": about})
+            except BaseException:
+                os.close(self._descriptor)
+                raise
+        except BlockingIOError:
+            raise ReleaseError(f"{self.folder} is in use: another process fits from it") from None
         except OSError as fault:
             raise ReleaseError(f"{self._path} cannot be used: {fault.strerror}") from None
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        os.close(self._descriptor)
 
     @property
     def spent(self) -> Fraction:
@@ -67,24 +83,25 @@ class Journal:
         try:
             self._append({"paying": str(rho)}, room)
         except OSError as fault:
-            raise ReleaseError(
-                f"{self._path} cannot be written: {fault.strerror}. Nothing was paid for; make "
-                "room, then go on from this journal (--resume)"
-            ) from None
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self._end)
+            raise _nothing_paid(self._path, fault) from None
+
+    def refuse(self, rho: Fraction) -> None:
+        """Write down that the call that was announced last was not paid for after all."""
+        self._append({"refused": str(rho)})
 
     def record(self, result: dict[str, Any]) -> None:
         """Write down the result of the call that was announced last."""
         self._append(result)
+        self.results.append(result)
 
     def _append(self, entry: dict[str, Any], room: int = 0) -> None:
         line = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
-        with self._path.open("r+b") as file:
-            if room:
-                os.posix_fallocate(file.fileno(), self._end, len(line) + room)
-            file.seek(self._end)
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+        if room:
+            _set_aside(self._descriptor, self._end, len(line) + room)
+        _write_at(self._descriptor, self._end, line)
+        os.fsync(self._descriptor)
         self._end += len(line)
 
     def _read(self, header: dict[str, Any]) -> None:
@@ -92,35 +109,52 @@ class Journal:
         text = self._path.read_bytes().rstrip(b"\0")
         text = text[: text.rfind(b"\n") + 1]
         self._end = len(text)
+        if not text:
+            self._append(header)
+            flush(self.folder, self.folder.parent)
+            return
         try:
             entries = [json.loads(line) for line in text.splitlines()]
-        except ValueError:
+            if entries[0] != json.loads(json.dumps(header)):
+                raise ReleaseError(
+                    f"{self.folder} is the journal of another fit (other data, workload, budget, "
+                    "settings or ledger): resume with the same command, or choose another output"
+                )
+            self._replay(entries[1:])
+        except (ValueError, TypeError, AttributeError, KeyError, ArithmeticError) as fault:
+            if isinstance(fault, ReleaseError):
+                raise
             raise ReleaseError(f"{self._path} is damaged and cannot be resumed from") from None
-        if not entries or entries[0] != json.loads(json.dumps(header)):
-            raise ReleaseError(
-                f"{self.folder} is the journal of another fit (other data, workload, budget or "
-                "settings): resume with the same command, or choose another output"
-            )
-        self.results = [entry for entry in entries[1:] if "verb" in entry]
-        paid = sum(Fraction(entry.get("paying", 0)) for entry in entries)
-        unpaid = sum(Fraction(entry.get("refused", 0)) for entry in entries)
-        known = sum(Fraction(result["rho"]) for result in self.results)
-        self.lost = Fraction(paid - unpaid - known)
+
+    def _replay(self, entries: list[dict[str, Any]]) -> None:
+        """Match announcements with what became of them; what became of nothing is lost."""
+        open_ = Fraction(0)
+        for entry in entries:
+            if "paying" in entry:
+                self.lost += open_
+                open_ = exact(entry["paying"], "rho")
+                continue
+            amount = exact(entry["refused"] if "refused" in entry else entry["rho"], "rho")
+            if amount != open_:
+                raise ValueError("a result that was not announced")
+            if "verb" in entry:
+                self.results.append(entry)
+            open_ = Fraction(0)
+        self.lost += open_
 
 
 class JournaledCurator:
     """A Curator whose results are written down the moment they are paid for, and replayed.
 
     Args:
-        curator: The Curator that new calls go to.
+        curator: The Curator that new calls go to; it has paid for what is in the journal.
         journal: Where results are, and go.
     """
 
     def __init__(self, curator: Curator, journal: Journal) -> None:
         self._curator, self._journal = curator, journal
-        self._replay = list(journal.results)
-        self._ahead = journal.spent - journal.lost
-        self._calls = len(journal.results)
+        self._pending = deque(journal.results)
+        self._planned = Fraction(0)
 
     @property
     def n(self) -> int:
@@ -139,13 +173,13 @@ class JournaledCurator:
 
     @property
     def spent(self) -> Fraction:
-        """The ρ spent up to this call; results that are still to be replayed do not count yet."""
-        return self._curator.spent - self._ahead
+        """The ρ of all calls up to here as the mechanism plans it, as if nothing had been lost."""
+        return self._planned
 
     @property
     def remaining(self) -> Fraction:
-        """The ρ that calls from here on cost or can cost."""
-        return self.budget.rho - self.spent
+        """The ρ that calls from here on can cost, by the same plan."""
+        return self.budget.rho - self._planned
 
     @property
     def is_secure(self) -> bool:
@@ -161,102 +195,152 @@ class JournaledCurator:
         *,
         rho: Amount,
     ) -> list[Query]:
-        """As `Curator.select`."""
-        result = self._next("select")
-        if result is None:
-            with self._announced(rho, count) as amount:
-                chosen = self._curator.select(workload, answers_of, count, excluding, rho=amount)
-            texts = [query.text(self.schema) for query in chosen]
-            self._journal.record({"verb": "select", "rho": str(amount), "queries": texts})
-            return chosen
-        return [parse(text, self.schema) for text in result["queries"]]
+        """As `Curator.select`; nothing is chosen where all that was left has been lost."""
+        amount, result = self._next("select", rho)
+        if result is not None:
+            with self._whole_journal():
+                return [parse(text, self.schema) for text in result["queries"]]
+        if not amount:
+            return []
+        with self._announced(amount, count):
+            chosen = self._curator.select(workload, answers_of, count, excluding, rho=amount)
+        texts = [query.text(self.schema) for query in chosen]
+        self._record({"verb": "select", "rho": str(amount), "queries": texts}, [], [])
+        return chosen
 
     def measure(
         self, targets: Sequence[Query | Threshold], *, rho: Amount, jointly: bool = True
     ) -> list[Measurement]:
-        """As `Curator.measure`."""
-        result = self._next("measure")
+        """As `Curator.measure`; nothing is measured where all that was left has been lost."""
+        amount, result = self._next("measure", rho)
         listed = list(targets)
-        files = [self._journal.folder / name for name in result["files"]] if result else []
-        if result is None:
-            files = [
-                self._journal.folder / f"call{self._calls:04d}-{i}.npy"
-                for i, target in enumerate(listed)
-                if isinstance(target, Threshold)
-            ]
-            for file, target in zip(files, _thresholds(listed), strict=True):
-                _reserve(file, 8 * target.query_count(self.schema) + BYTES_PER_QUERY)
-            with self._announced(rho, len(listed)) as amount:
-                measured = self._curator.measure(listed, rho=amount, jointly=jointly)
-            self._write(measured, files, amount)
-            return measured
-        if len(listed) != len(result["sigmas"]):
-            raise ReleaseError("the journal does not fit this run: it measured something else")
-        counts = iter(result["counts"])
-        tables = (np.load(file, allow_pickle=False) for file in files)
-        return [
-            Measurement(
-                target,
-                next(tables) if isinstance(target, Threshold) else np.asarray(next(counts)),
-                sigma,
-                self.n,
-            )
-            for target, sigma in zip(listed, result["sigmas"], strict=True)
-        ]
-
-    def _write(self, measured: list[Measurement], files: list[Path], amount: Fraction) -> None:
-        tables = [m.counts for m in measured if isinstance(m.target, Threshold)]
-        for path, table in zip(files, tables, strict=True):
-            with path.open("r+b") as file:
-                np.save(file, table)
-                file.flush()
-                os.fsync(file.fileno())
+        if result is not None:
+            with self._whole_journal():
+                return self._measured(listed, result)
+        if not amount:
+            return []
+        thresholds = [target for target in listed if isinstance(target, Threshold)]
+        call = len(self._journal.results)
+        files = [f"call{call:04d}-{i}.npy" for i in range(len(thresholds))]
+        for name, threshold in zip(files, thresholds, strict=True):
+            size = 8 * threshold.query_count(self.schema) + BYTES_PER_QUERY
+            _reserve(self._journal.folder / name, size)
+        with self._announced(amount, len(listed)):
+            measured = self._curator.measure(listed, rho=amount, jointly=jointly)
         entry = {
             "verb": "measure",
             "rho": str(amount),
             "counts": [int(m.counts) for m in measured if isinstance(m.target, Query)],
             "sigmas": [m.sigma for m in measured],
-            "files": [path.name for path in files],
+            "files": files,
         }
-        self._journal.record(entry)
+        self._record(entry, files, [m for m in measured if isinstance(m.target, Threshold)])
+        return measured
 
-    def _next(self, verb: str) -> dict[str, Any] | None:
-        """The next result to replay, if there is one."""
-        if not self._replay:
-            return None
-        result = self._replay.pop(0)
-        if result.get("verb") != verb:
-            raise ReleaseError("the journal does not fit this run: it has other calls")
-        self._ahead -= Fraction(result["rho"])
-        return result
+    def _measured(
+        self, targets: list[Query | Threshold], result: dict[str, Any]
+    ) -> list[Measurement]:
+        """The measurements of a call in the journal."""
+        single, tables = iter(result["counts"]), iter(result["files"])
+        measured = []
+        for target, sigma in zip(targets, result["sigmas"], strict=True):
+            if isinstance(target, Query):
+                counts = np.array(int(next(single)), dtype=np.int64)
+            else:
+                path = self._journal.folder / Path(next(tables)).name
+                counts = np.load(path, allow_pickle=False)
+                if counts.shape != target.shape(self.schema) or counts.dtype != np.int64:
+                    raise ValueError("a table of something else")
+            measured.append(Measurement(target, counts, float(sigma), self.n))
+        return measured
+
+    def _next(self, verb: str, rho: Amount) -> tuple[Fraction, dict[str, Any] | None]:
+        """What a call costs, and its result if it is in the journal."""
+        planned, left = exact(rho, "rho"), self.remaining
+        self._planned += planned
+        if self._pending:
+            result = self._pending.popleft()
+            if result["verb"] != verb:
+                raise ReleaseError(
+                    f"{self._journal.folder} does not fit this run, which makes other calls"
+                )
+            return Fraction(result["rho"]), result
+        if self._curator.remaining or not self._journal.lost:
+            # Without a loss the two are equal, and the call costs what was planned.
+            return (planned * self._curator.remaining / left if left else planned), None
+        if any(result["verb"] == "measure" for result in self._journal.results):
+            return Fraction(0), None
+        raise BudgetError(
+            "the interrupted fit had paid its whole budget when its results were lost: there is "
+            f"nothing to go on with. Delete {self._journal.folder}; a new fit needs a new budget"
+        )
+
+    def _record(
+        self, entry: dict[str, Any], files: list[str], tables: Sequence[Measurement]
+    ) -> None:
+        try:
+            for name, table in zip(files, tables, strict=True):
+                with (self._journal.folder / name).open("r+b") as file:
+                    np.save(file, table.counts)
+                    file.flush()
+                    os.fsync(file.fileno())
+            self._journal.record(entry)
+        except OSError as fault:
+            raise ReleaseError(
+                f"{self._journal.folder} cannot be written: {fault.strerror}. What was paid for "
+                "last is lost; mend this, then go on with the rest (--resume)"
+            ) from None
 
     @contextmanager
-    def _announced(self, rho: Amount, queries: int) -> Iterator[Fraction]:
-        """Write down what is about to be paid; if it is refused, write that down too."""
-        amount = exact(rho, "rho")
+    def _announced(self, amount: Fraction, queries: int) -> Iterator[None]:
+        """Write down what is about to be paid; if it is refused unpaid, write that down too."""
         self._journal.announce(amount, room=BYTES_PER_QUERY * (queries + 1))
-        self._calls += 1
+        before = self._curator.spent
         try:
-            yield amount
-        except (BudgetError, LedgerError):
-            self._journal.record({"refused": str(amount)})
+            yield
+        except ThresherError:
+            if self._curator.spent == before:
+                self._journal.refuse(amount)
             raise
+
+    @contextmanager
+    def _whole_journal(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, ValueError, TypeError, KeyError, StopIteration, EOFError):
+            raise ReleaseError(
+                f"{self._journal.folder} is damaged, or of another run, and cannot be resumed from"
+            ) from None
 
 
 Wall: TypeAlias = Curator | JournaledCurator
 """What a mechanism sees of the privacy wall: a Curator, with a journal or without."""
 
 
-def _thresholds(targets: Sequence[Query | Threshold]) -> list[Threshold]:
-    return [target for target in targets if isinstance(target, Threshold)]
-
-
 def _reserve(path: Path, size: int) -> None:
     try:
         with path.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, size)
+            _set_aside(file.fileno(), 0, size)
     except OSError as fault:
-        raise ReleaseError(
-            f"{path} cannot be written: {fault.strerror}. Nothing was paid for; make room, then go "
-            "on from this journal (--resume)"
-        ) from None
+        raise _nothing_paid(path, fault) from None
+
+
+def _set_aside(descriptor: int, start: int, size: int) -> None:
+    """Make sure of room on the disk, full of zeros."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, start, size)
+    else:
+        _write_at(descriptor, start, bytes(size))
+
+
+def _write_at(descriptor: int, start: int, content: bytes) -> None:
+    while content:
+        written = os.pwrite(descriptor, content, start)
+        start, content = start + written, content[written:]
+
+
+def _nothing_paid(path: Path, fault: OSError) -> ReleaseError:
+    return ReleaseError(
+        f"{path} cannot be written: {fault.strerror}. Nothing was paid for; make room, then go on "
+        "from this journal (--resume)"
+    )

@@ -5,6 +5,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -41,6 +42,8 @@ class Mechanism(ABC):
     """
 
     name: ClassVar[str]
+    is_free: ClassVar[bool] = False
+    """Whether it spends nothing, so that it needs nothing to be left."""
 
     epsilon: Amount | None = None
     delta: Amount | None = None
@@ -74,43 +77,59 @@ class Mechanism(ABC):
         Returns:
             The release.
         """
-        schema = data.schema
-        if workload.schema.fingerprint != schema.fingerprint:
+        if workload.schema.fingerprint != data.schema.fingerprint:
             raise QueryError("the workload is over another schema than the records")
         budget = self._budget(data)
         mechanism = self.resolved(data.n, budget.rho, workload)
         mechanism.estimate(data.n, budget.rho, workload).check()
-        wall: Wall
         if isinstance(data, Curator):
-            if ledger or journal or randomness:
+            if not (ledger is None and journal is None and randomness is None):
                 raise ParameterError(
                     "a Curator has its own ledger and randomness, and no journal: give records"
                 )
-            wall, before = data, data.spent
-        else:
-            about = mechanism._about(data.n, budget, workload)
-            diary = None if journal is None else Journal(journal, about)
+            if not self.is_free:
+                _check_left(budget.rho, data.remaining)
+            before = data.spent
+            outcome = mechanism.run(data, budget.rho, workload, progress or _silent)
+            return mechanism._release(outcome, data, workload, budget, data.spent - before)
+        about = mechanism._about(data.n, budget, workload, ledger)
+        with nullcontext() if journal is None else Journal(journal, about) as diary:
             spent = diary.spent if diary else Fraction(0)
-            if ledger is not None:
+            if ledger is not None and not self.is_free:
                 ledger.check(budget.rho - spent, release)
             curator = Curator(
                 data, budget, ledger, release=release, randomness=randomness, spent=spent
             )
-            wall = JournaledCurator(curator, diary) if diary else curator
-            before = Fraction(0)
-        source, measurements = mechanism.run(wall, budget.rho, workload, progress or _silent)
+            wall: Wall = JournaledCurator(curator, diary) if diary else curator
+            outcome = mechanism.run(wall, budget.rho, workload, progress or _silent)
+        return mechanism._release(outcome, curator, workload, budget, curator.spent)
+
+    def _release(
+        self,
+        outcome: Outcome,
+        curator: Curator,
+        workload: Workload,
+        budget: Budget,
+        spent: Fraction,
+    ) -> Release:
+        source, measurements = outcome
         return Release.now(
-            schema=schema,
-            n=wall.n,
+            schema=curator.schema,
+            n=curator.n,
             workload=workload,
             mechanism=self.name,
-            settings=mechanism.settings(),
+            settings=self.settings(),
             budget=budget,
-            spent=wall.spent - before,
+            spent=spent,
             measurements=tuple(measurements),
             source=source,
-            is_secure=wall.is_secure,
+            is_secure=curator.is_secure,
         )
+
+    def expected(self, data: Records | Curator, workload: Workload) -> Estimate:
+        """What a fit would take in time and memory; nothing is spent."""
+        rho = self._budget(data).rho
+        return self.resolved(data.n, rho, workload).estimate(data.n, rho, workload)
 
     @abstractmethod
     def run(self, curator: Wall, rho: Fraction, workload: Workload, progress: Progress) -> Outcome:
@@ -136,6 +155,8 @@ class Mechanism(ABC):
     def _budget(self, data: Records | Curator) -> Budget:
         if self.epsilon is not None and self.rho is not None:
             raise BudgetError("give either epsilon or rho, not both")
+        if self.epsilon is None and self.delta is not None:
+            raise BudgetError("delta belongs to epsilon: give epsilon too, or rho alone")
         if self.epsilon is not None:
             delta = self.delta if self.delta is not None else Fraction(1, data.n**2)
             return Budget.from_epsilon(self.epsilon, delta, self.accounting)
@@ -145,7 +166,9 @@ class Mechanism(ABC):
             return Budget.from_rho(data.remaining)
         raise BudgetError(f"{self.name} needs a budget: give epsilon=1.0, say, or rho")
 
-    def _about(self, n: int, budget: Budget, workload: Workload) -> dict[str, Any]:
+    def _about(
+        self, n: int, budget: Budget, workload: Workload, ledger: Ledger | None
+    ) -> dict[str, Any]:
         """What makes this fit this one, and no other."""
         listed = json.dumps(workload.as_json(), sort_keys=True)
         return {
@@ -155,7 +178,18 @@ class Mechanism(ABC):
             "n": n,
             "schema": workload.schema.fingerprint,
             "workload": hashlib.sha256(listed.encode()).hexdigest(),
+            # What an interrupted fit pays when it goes on belongs in the same ledger.
+            "ledger": None if ledger is None else ledger.path.name,
         }
+
+
+def _check_left(rho: Fraction, remaining: Fraction) -> None:
+    """Refuse the whole fit at once: half of its rounds would be half paid for nothing."""
+    if rho > remaining:
+        raise BudgetError(
+            f"budget exceeded: requested rho={float(rho):.6g}, remaining {float(remaining):.6g}, "
+            f"difference {float(rho - remaining):.6g}; ask for less"
+        )
 
 
 def _silent(round_: int, rounds: int, fit: str) -> None:

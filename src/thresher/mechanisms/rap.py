@@ -134,8 +134,10 @@ class RAP(Mechanism):
         """
         for name in ("rounds", "queries_per_round", "synthetic_rows"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
+            if value is not None and not (_is_whole(value) and value >= 1):
                 raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}")
+        if not (_is_whole(self.seed) and self.seed >= 0):
+            raise ParameterError(f"seed must be a whole number of at least 0, not {self.seed!r}")
         if self.selection not in get_args(Selection):
             raise ParameterError(
                 f"selection must be 'oneshot' or 'iterative', not {self.selection!r}"
@@ -150,6 +152,8 @@ class RAP(Mechanism):
             per_round = max(1, round(total / self.rounds))
         per_round = min(per_round, workload.query_count)
         rounds = self.rounds or max(1, round(total / per_round))
+        # No query is measured twice: rounds without one left would leave their part unspent.
+        rounds = min(rounds, -(-workload.query_count // per_round))
         return dataclasses.replace(self, rounds=rounds, queries_per_round=per_round)
 
     def estimate(self, n: int, rho: Fraction, workload: Workload) -> Estimate:
@@ -172,6 +176,10 @@ class RAP(Mechanism):
             memory=memory,
             advice="take fewer rounds or thresholds, fewer synthetic rows, or a max_queries filter",
         )
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def targets_of(measured: list[Measurement], schema: Schema) -> list[Target]:
