@@ -17,6 +17,7 @@ from math import isqrt
 from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from thresher.errors import ParameterError
@@ -131,19 +132,18 @@ class Levels:
     def add(self, scores: Scores) -> None:
         """Count one slab of listed queries, skipping those marked `EXCLUDED`."""
         flat = integers(scores).ravel()
-        if flat.size and flat.min() == EXCLUDED:
-            flat = flat[flat != EXCLUDED]
-        if flat.size == 0:
-            self._slabs.append((flat, flat))
+        low, high = _lowest_and_highest(flat)
+        if low > high:
+            self._slabs.append((flat[:0], flat[:0]))
             return
-        low, high = int(flat.min()), int(flat.max())
         if max(-low, high) > _HIGHEST_LEVEL:
             raise ParameterError("scores must lie between -2^61 and 2^61.")
         if high - low < max(4 * flat.size, 2**12):
-            sizes = np.bincount(flat - low)
+            sizes = np.zeros(high - low + 1, dtype=np.int64)
+            _tally(flat, low, sizes)
             levels, sizes = np.flatnonzero(sizes) + low, sizes[sizes > 0]
         else:
-            levels, sizes = np.unique(flat, return_counts=True)
+            levels, sizes = np.unique(flat[flat != EXCLUDED], return_counts=True)
         self._slabs.append((levels, sizes))
         for level, size in zip(levels.tolist(), sizes.tolist(), strict=True):
             self._listed[level] += size
@@ -359,6 +359,23 @@ class Ladder:
             if at == 0 or numerator * lower[last] >= upper[at - 1] << bits:
                 return at
             digits *= 2
+
+
+@njit(cache=True, nogil=True)
+def _lowest_and_highest(scores: NDArray[np.int64]) -> tuple[int, int]:
+    """The range of the scores that are not `EXCLUDED`; upside down if there are none."""
+    low, high = np.iinfo(np.int64).max, EXCLUDED
+    for score in scores:
+        if score != EXCLUDED:
+            low, high = min(low, score), max(high, score)
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def _tally(scores: NDArray[np.int64], low: int, sizes: NDArray[np.int64]) -> None:
+    for score in scores:
+        if score != EXCLUDED:
+            sizes[score - low] += 1
 
 
 def integers(scores: Scores) -> NDArray[np.int64]:
