@@ -47,6 +47,9 @@ def _remembering(text: str, schema: Schema, known: dict[str, Condition]) -> Quer
     for part in parts:
         condition = known.get(part)
         if condition is None:
+            # On its own a part may look like a query with an opening; inside one it is none.
+            if OPENING.match(part):
+                return None
             try:
                 [condition] = parse(part, schema).conditions
             except QueryError:

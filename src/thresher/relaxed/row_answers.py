@@ -67,6 +67,7 @@ def answer_queries(rows: RelaxedRows, schema: Schema, queries: Iterable[Query]) 
         factors = np.empty((len(places), rows.count), dtype=np.float32)
         for condition, place in places.items():
             block = rows.block(schema.index(condition.feature))
-            factors[place] = block[list(condition.codes)].sum(axis=0)
+            # Rounding may lift the sum of many columns above 1, and answers with it.
+            factors[place] = np.minimum(block[list(condition.codes)].sum(axis=0), 1.0)
         met = RelaxedRows(factors, (1,) * len(places))
         yield from answers(met, SelectedQueries.of(columns, [q.r for q in batch])).tolist()
