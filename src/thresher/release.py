@@ -74,8 +74,8 @@ class Release:
 
     @property
     def delta(self) -> Fraction:
-        """The δ of its promise: as given, or 1/n²."""
-        return self.budget.delta or Fraction(1, self.n**2)
+        """The δ of its promise: as given, or 1/n² (and below 1 even for a single record)."""
+        return self.budget.delta or Fraction(1, max(2, self.n) ** 2)
 
     @property
     def epsilon(self) -> float:
@@ -134,8 +134,10 @@ class Release:
                 f"a release of {self.mechanism} has no synthetic rows to sample from: fit with a "
                 "mechanism that makes them, such as rap"
             )
-        if rows < 1:
-            raise ParameterError(f"rows must be at least 1, not {rows}")
+        if not isinstance(rows, int | np.integer) or rows < 1:
+            raise ParameterError(f"rows must be a whole number of at least 1, not {rows!r}")
+        if seed is not None and (not isinstance(seed, int | np.integer) or seed < 0):
+            raise ParameterError(f"seed must be a whole number of at least 0, not {seed!r}")
         rng = np.random.default_rng(seed)
         codes = round_rows(self.source.rows, rows, rng)
         return pd.DataFrame({f.name: f.decode(codes[:, i], rng) for i, f in enumerate(self.schema)})

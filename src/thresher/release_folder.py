@@ -1,6 +1,6 @@
 """A release on disk: a folder of plain files that a person can read, with checksums.
 
-    release.json       what it is, what it cost, how it was made, and the checksum of every file
+    release.json       what it is, what it cost, how it was made; checksums of every file and itself
     schema.json        the public description of the columns
     workload.json      the thresholds it was fitted for
     measurements.csv   every noisy answer to a single query: query, count, sigma
@@ -13,10 +13,12 @@ Nothing is ever unpickled, and nothing is run: JSON, CSV and plain arrays only.
 import csv
 import hashlib
 import io
+import json
 import os
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -26,7 +28,7 @@ import numpy as np
 
 from thresher.answers import AnswerSource, FromRows, FromTables, Zeros
 from thresher.errors import ReleaseError, ThresherError
-from thresher.files import read_json, write_json
+from thresher.files import flush, read_json, write_json
 from thresher.privacy.budget import Budget
 from thresher.privacy.curator import Measurement
 from thresher.queries.language import parse
@@ -40,30 +42,49 @@ from thresher.schema import Schema
 FORMAT = "thresher-release"
 VERSION = 1
 
+_DAMAGE = (
+    *(KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError, EOFError),
+    *(MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error),
+)
+"""What Python's own readers raise when a file is not what it should be."""
+
+
+def check_free(path: Path, overwrite: bool) -> None:
+    """Refuse a place where something stands: what is not a release is never overwritten."""
+    if not os.path.lexists(path):
+        return
+    is_release = (path / "release.json").is_file()
+    if not (overwrite and is_release):
+        raise ReleaseError(
+            f"{path} exists: choose another name" + (", or overwrite it" if is_release else "")
+        )
+
 
 def save(release: Release, path: Path, overwrite: bool) -> None:
     """Write a release into a new folder beside its place, then move it there."""
-    if path.exists() and not (overwrite and (path / "release.json").is_file()):
-        raise ReleaseError(
-            f"{path} exists: choose another name"
-            + (", or overwrite it" if (path / "release.json").is_file() else "")
-        )
+    check_free(path, overwrite)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     except OSError as fault:
         raise ReleaseError(f"{path} cannot be written: {fault.strerror}") from None
+    written = folder / "new"
     try:
-        os.chmod(folder, 0o755)
-        _write(release, folder)
-        if path.exists():
-            shutil.rmtree(path)
-        os.replace(folder, path)
-    except BaseException as fault:
+        written.mkdir()
+        _write(release, written)
+        flush(*written.iterdir(), written)
+        if os.path.lexists(path):
+            os.replace(path, folder / "old")
+        os.replace(written, path)
+        flush(path.parent)
+    except OSError as fault:
+        raise ReleaseError(f"{path} cannot be written: {fault.strerror}") from None
+    except ThresherError as fault:
+        raise ReleaseError(f"{path} cannot be written: {fault}") from None
+    finally:
+        if (folder / "old").exists() and not path.exists():
+            os.replace(folder / "old", path)
         shutil.rmtree(folder, ignore_errors=True)
-        if isinstance(fault, OSError):
-            raise ReleaseError(f"{path} cannot be written: {fault.strerror}") from None
-        raise
 
 
 def load(path: str | Path) -> Release:
@@ -87,6 +108,8 @@ def load(path: str | Path) -> Release:
             raise ReleaseError(
                 f"it is of version {about.get('version')!r}; this thresher reads {VERSION}"
             )
+        if about.get("checksum") != _seal(about):
+            raise ReleaseError("the file release.json is damaged or was changed")
         for name, checksum in about["files"].items():
             if Path(name).name != name:
                 raise ReleaseError(f"release.json names a file outside the folder: {name!r}")
@@ -97,12 +120,12 @@ def load(path: str | Path) -> Release:
         return _read(folder, about)
     except OSError as fault:
         raise ReleaseError(f"{folder} cannot be read: {fault.strerror}") from None
-    except (KeyError, TypeError, AttributeError, IndexError, zipfile.BadZipFile):
-        raise ReleaseError(f"{folder} is not a whole release: release.json is damaged") from None
     except ReleaseError as fault:
         raise ReleaseError(f"{folder}: {fault}") from None
-    except (ThresherError, ValueError) as fault:
+    except ThresherError as fault:
         raise ReleaseError(f"{folder} is damaged: {fault}") from None
+    except _DAMAGE:
+        raise ReleaseError(f"{folder} is damaged: its files do not hold a whole release") from None
 
 
 def _write(release: Release, folder: Path) -> None:
@@ -117,7 +140,7 @@ def _write(release: Release, folder: Path) -> None:
     if isinstance(release.source, FromRows):
         np.savez_compressed(folder / "rows.npz", columns=release.source.rows.columns)
     budget = release.budget
-    about = {
+    about: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
         "created": release.created,
@@ -144,14 +167,23 @@ def _write(release: Release, folder: Path) -> None:
         "versions": dict(release.versions),
         "files": {file.name: _checksum(file) for file in sorted(folder.iterdir())},
     }
-    write_json(folder / "release.json", about)
+    write_json(folder / "release.json", {**about, "checksum": _seal(about)})
 
 
 def _read(folder: Path, about: dict[str, Any]) -> Release:
+    needed = {"schema.json", "workload.json", "measurements.csv"}
+    needed |= {"tables.npz"} if about["measured_tables"] else set()
+    needed |= {"rows.npz"} if about["answers_from"] == FromRows.kind else set()
+    if needed - set(about["files"]):
+        raise ReleaseError(
+            f"release.json lists no {', '.join(sorted(needed - set(about['files'])))}"
+        )
     schema = Schema.load(folder / "schema.json")
     if schema.fingerprint != about["schema"]:
         raise ReleaseError("schema.json is not the schema of this release")
-    n = int(about["n"])
+    n = about["n"]
+    if not isinstance(n, int) or n < 1:
+        raise ReleaseError(f"release.json says that n is {n!r}, which is no number of records")
     measurements = [
         *_read_queries(folder / "measurements.csv", schema, n),
         *_read_tables(folder, about["measured_tables"], schema, n),
@@ -189,6 +221,8 @@ def _read_source(
         raise ReleaseError(f"its answers come from {kind!r}, which this thresher does not know")
     with np.load(folder / "rows.npz", allow_pickle=False) as file:
         columns = np.ascontiguousarray(file["columns"], dtype=np.float32)
+    if not (columns.min() >= 0.0 and columns.max() <= 1.0):  # nor NaN
+        raise ReleaseError("rows.npz holds numbers that are not probabilities")
     return FromRows(RelaxedRows(columns, schema.sizes), schema)
 
 
@@ -202,7 +236,7 @@ def _write_queries(path: Path, measured: Sequence[Measurement], schema: Schema) 
 
 
 def _read_queries(path: Path, schema: Schema, n: int) -> list[Measurement]:
-    rows = csv.DictReader(io.StringIO(path.read_text("utf-8"), newline=""))
+    rows = csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8"), newline=""))
     return [
         Measurement(
             parse(row["query"], schema),
@@ -228,6 +262,12 @@ def _read_tables(
                 raise ReleaseError(f"tables.npz does not hold the table of {threshold}")
             measured.append(Measurement(threshold, counts, float(entry["sigma"]), n))
     return measured
+
+
+def _seal(about: dict[str, Any]) -> str:
+    """The checksum of what release.json says, however it is laid out."""
+    said = {key: value for key, value in about.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def _checksum(path: Path) -> str:
