@@ -13,24 +13,40 @@ from thresher.errors import (
     SchemaError,
     ThresherError,
 )
+from thresher.evaluation import FutureError, future_error, present_error
 from thresher.features import Bins, Categorical, Feature, IntegerRange
+from thresher.mechanisms import RAP, All0, GaussianJoint, GaussianPerQuery
+from thresher.privacy import Budget, Curator, InsecureSeededRandomness, Ledger, PrivacyWarning
 from thresher.queries import Condition, Query, Threshold, Workload
+from thresher.release import Release
+from thresher.release_folder import load
 from thresher.schema import Schema
 from thresher.tables import exact_answer, exact_answers, exact_slabs
 
 __all__ = [
+    "RAP",
+    "All0",
     "Bins",
+    "Budget",
     "BudgetError",
     "Categorical",
     "Condition",
+    "Curator",
     "DataError",
     "Feature",
+    "FutureError",
+    "GaussianJoint",
+    "GaussianPerQuery",
+    "InsecureSeededRandomness",
     "IntegerRange",
+    "Ledger",
     "LedgerError",
     "ParameterError",
+    "PrivacyWarning",
     "Query",
     "QueryError",
     "Records",
+    "Release",
     "ReleaseError",
     "ResourceError",
     "Schema",
@@ -43,5 +59,8 @@ __all__ = [
     "exact_answer",
     "exact_answers",
     "exact_slabs",
+    "future_error",
+    "load",
+    "present_error",
     "read",
 ]
