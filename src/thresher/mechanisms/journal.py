@@ -237,6 +237,23 @@ class JournaledCurator:
         self._record(entry, files, [m for m in measured if isinstance(m.target, Threshold)])
         return measured
 
+    def choose(self, workload: Workload, candidates: Sequence[AnswersOf], *, rho: Amount) -> int:
+        """As `Curator.choose`; the first is chosen where all that was left has been lost."""
+        amount, result = self._next("choose", rho)
+        listed = list(candidates)
+        if result is not None:
+            with self._whole_journal():
+                chosen = int(result["chosen"])
+                if chosen not in range(len(listed)):
+                    raise ValueError("a choice between others")
+                return chosen
+        if not amount:
+            return 0
+        with self._announced(amount, 1):
+            chosen = self._curator.choose(workload, listed, rho=amount)
+        self._record({"verb": "choose", "rho": str(amount), "chosen": chosen}, [], [])
+        return chosen
+
     def _measured(
         self, targets: list[Query | Threshold], result: dict[str, Any]
     ) -> list[Measurement]:
