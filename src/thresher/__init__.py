@@ -16,8 +16,21 @@ from thresher.errors import (
 from thresher.evaluation import FutureError, future_error, present_error
 from thresher.features import Bins, Categorical, Feature, IntegerRange
 from thresher.mechanisms import RAP, All0, GaussianJoint, GaussianPerQuery
+from thresher.mechanisms.tuning import Grid, Tuned, tune
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness, Ledger, PrivacyWarning
-from thresher.queries import Condition, Query, Threshold, Workload
+from thresher.queries import (
+    Condition,
+    FeatureDistribution,
+    History,
+    Query,
+    Threshold,
+    Workload,
+    augment,
+    draw_thresholds,
+    drifted,
+    threshold_workload,
+    total_variation,
+)
 from thresher.release import Release
 from thresher.release_folder import load
 from thresher.schema import Schema
@@ -34,9 +47,12 @@ __all__ = [
     "Curator",
     "DataError",
     "Feature",
+    "FeatureDistribution",
     "FutureError",
     "GaussianJoint",
     "GaussianPerQuery",
+    "Grid",
+    "History",
     "InsecureSeededRandomness",
     "IntegerRange",
     "Ledger",
@@ -53,9 +69,13 @@ __all__ = [
     "SchemaError",
     "ThresherError",
     "Threshold",
+    "Tuned",
     "Workload",
+    "augment",
     "datasets",
     "draft_schema",
+    "draw_thresholds",
+    "drifted",
     "exact_answer",
     "exact_answers",
     "exact_slabs",
@@ -63,4 +83,7 @@ __all__ = [
     "load",
     "present_error",
     "read",
+    "threshold_workload",
+    "total_variation",
+    "tune",
 ]
