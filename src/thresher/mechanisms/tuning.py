@@ -1,7 +1,7 @@
 """Choosing T and K: the paper's improved search, the grid search, and the rule that costs nothing.
 
 The paper finds that error depends on T·K above all, that it grows on both sides of a best c*, and
-proposes (Section 3.3) a binary search for c = T·K along the diagonal of the grid, then a linear
+proposes (Section 3.4) a binary search for c = T·K along the diagonal of the grid, then a linear
 search among the settings with T·K = c. Its own experiments take the best of a grid, as if looking
 were free. Here every trial and every comparison is paid for, through the Curator and its ledger.
 
