@@ -1,0 +1,59 @@
+"""A check that needs no private data: could D' foresee the measurements of its last round?
+
+The last round of RAP chose the queries that D' seemed to answer worst, and then measured them. D'
+fitted anew to everything before that shows by how much it missed them. It is post-processing of
+what was released, so it costs no privacy. It is pessimistic about a typical query, because these
+were chosen for being bad, and silent about queries that selection overlooked.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from thresher.answers import FromRows
+from thresher.mechanisms.rap import RAP, targets_of
+from thresher.queries.query import Query
+from thresher.relaxed.projection import project
+from thresher.relaxed.row_answers import answer_queries
+from thresher.relaxed.rows import RelaxedRows
+from thresher.release import Release
+
+
+@dataclass(frozen=True)
+class LastRound:
+    """By how much D' without the last round missed its measurements, as shares of people.
+
+    Attributes:
+        count: The number of queries in the last round.
+        typical: The root of the mean square of the misses, less what the noise accounts for.
+        largest: The largest miss, noise included.
+    """
+
+    count: int
+    typical: float
+    largest: float
+
+
+def last_round(release: Release) -> LastRound | None:
+    """The misses of the last round; None for a release that was not made in rounds."""
+    per_round = release.settings.get("queries_per_round")
+    rounds = release.settings.get("rounds")
+    measured = [m for m in release.measurements if isinstance(m.target, Query)]
+    if release.mechanism != RAP.name or not isinstance(release.source, FromRows):
+        return None
+    if not isinstance(per_round, int) or not isinstance(rounds, int) or rounds < 2:
+        return None
+    count = len(measured) - per_round * (rounds - 1)
+    if len(measured) < len(release.measurements) or not 0 < count <= per_round:
+        return None
+    rng = np.random.default_rng(int(release.settings.get("seed", 0)))
+    start = RelaxedRows.uniform(release.schema.sizes, release.source.rows.count, rng)
+    optimiser = str(release.settings.get("optimizer", "accelerated"))
+    before = project(start, targets_of(measured[:-count], release.schema), optimiser).rows
+    last = measured[-count:]
+    asked = (m.target for m in last if isinstance(m.target, Query))
+    foreseen = np.array(list(answer_queries(before, release.schema, asked)))
+    misses = np.array([float(m.answers) for m in last]) - foreseen
+    noise = np.array([m.sigma / m.n for m in last])
+    typical = float(np.sqrt(max(0.0, float((misses**2 - noise**2).mean()))))
+    return LastRound(count, typical, float(np.abs(misses).max()))

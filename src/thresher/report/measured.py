@@ -1,0 +1,153 @@
+"""What was measured, how noisy it is, and how far an answer can be trusted, all by public facts."""
+
+import math
+from itertools import islice
+
+from thresher.answers import FromRows, Zeros
+from thresher.queries.query import Query
+from thresher.queries.threshold import Threshold
+from thresher.release import Release
+from thresher.report.dots import Point, agreement
+from thresher.report.drawing import percent
+from thresher.report.last_round import LastRound, last_round
+from thresher.report.markup import Markup, section, table, tag
+from thresher.report.shares import WITHIN, typical_sigma
+
+MOST_POINTS = 1000
+MOST_LISTED = 200
+SAMPLE = 10_000
+
+
+def measured(release: Release) -> Markup:
+    """Every noisy answer that was paid for, in numbers and in a picture."""
+    if not release.measurements:
+        return section("What was measured", tag("p", "Nothing."))
+    queries = [m for m in release.measurements if isinstance(m.target, Query)]
+    tables = [m for m in release.measurements if isinstance(m.target, Threshold)]
+    sigmas = sorted(m.sigma for m in release.measurements)
+    spread = f"{sigmas[0]:.4g}" + (f" to {sigmas[-1]:.4g}" if sigmas[-1] > sigmas[0] else "")
+    what = " and ".join(
+        words
+        for words, some in (
+            (f"{len(queries):,} single queries", queries),
+            (f"{len(tables):,} tables with {sum(m.counts.size for m in tables):,} cells", tables),
+        )
+        if some
+    )
+    sigma = typical_sigma(release) or 0.0
+    parts = [
+        tag("p", f"{what} were counted, and noise was added to each count. The noise has a "
+            f"standard deviation of σ = {spread} people, or "
+            f"{percent(sigma)} of all {release.n:,}: 95 of 100 noisy answers are "
+            f"within ± {percent(WITHIN * sigma)} of the truth.")
+    ]  # fmt: skip
+    if queries and isinstance(release.source, FromRows):
+        shown = queries[-MOST_POINTS:]
+        answers = release.answer_many(m.target for m in shown if isinstance(m.target, Query))
+        points = [
+            Point(float(m.answers), answer, WITHIN * m.sigma / m.n)
+            for m, answer in zip(shown, answers, strict=True)
+        ]
+        inside = sum(abs(p.measured - p.answer) <= p.reach for p in points) / len(points)
+        parts.append(
+            tag(
+                "figure",
+                agreement(points),
+                tag("figcaption", f"{len(points):,} measured answers against what the release "
+                    "says. On the line, both agree. The release is fitted to all of them at "
+                    f"once, and not more closely than their noise warrants: {percent(inside)} "
+                    "are within the reach of their noise."),
+                class_="narrow",
+            )
+        )  # fmt: skip
+        rows = (
+            (m.target.text(release.schema) if isinstance(m.target, Query) else "",
+             percent(point.measured), f"± {percent(point.reach)}", percent(point.answer))
+            for m, point in islice(zip(shown, points, strict=True), MOST_LISTED)
+        )  # fmt: skip
+        parts.append(
+            _details(
+                f"The {'first ' if len(shown) > MOST_LISTED else ''}"
+                f"{min(len(shown), MOST_LISTED):,} of them in words",
+                table(("query", "measured", "noise (95 %)", "release"), rows),
+            )
+        )
+    if tables:
+        listed = (
+            (f"{m.target.r} of: {', '.join(m.target.features)}", f"{m.counts.size:,}",
+             f"{m.sigma:.4g}", f"± {percent(WITHIN * m.sigma / m.n)}")
+            for m in tables[:MOST_LISTED] if isinstance(m.target, Threshold)
+        )  # fmt: skip
+        parts.append(
+            _details(
+                f"The {'first ' if len(tables) > MOST_LISTED else ''}tables",
+                table(("table", "cells", "σ of a cell", "noise of a cell (95 %)"), listed),
+            )
+        )
+    return section("What was measured, and how noisy it is", *parts)
+
+
+def trust(release: Release) -> Markup:
+    """What the error bars on this page cover, and what they do not."""
+    if isinstance(release.source, Zeros):
+        words = "This release answers 0 to everything: it is a baseline, and has no error bars."
+        return section("How far to trust an answer", tag("p", words))
+    of_people = WITHIN * math.sqrt(0.25 / release.n)
+    of_sample = WITHIN * math.sqrt(0.25 / SAMPLE)
+    points = [
+        (
+            "Noise.",
+            "The error bars show the noise that was added for privacy, at 95 %. They need no "
+            "private data: how noisy a measurement is, is public.",
+        ),
+        (
+            "Not covered: chance.",
+            "If the records are a random sample of a larger population, its shares differ from "
+            f"theirs by up to ± {percent(of_people)} (95 %, for a share of one half).",
+        ),
+    ]
+    if isinstance(release.source, FromRows):
+        points[1:1] = [
+            (
+                "Not covered: what was not measured.",
+                "A dark bar means that some measurement asked about this value, alone or together "
+                "with others; its error bar is that of one measurement. A pale bar means that none "
+                "did: what the synthetic rows say there is a guess, and nothing is known about its "
+                "error. Even a dark bar can be further off than its error bar, because what was "
+                "measured may have been a part of it only.",
+            ),
+            (
+                "Not covered: drawing records.",
+                f"A sample of {SAMPLE:,} records drawn from this release adds up to "
+                f"± {percent(of_sample)} (95 %, for a share of one half). The pictures here are "
+                "of the synthetic rows themselves and have no such error.",
+            ),
+        ]
+    else:
+        points[1:1] = [
+            (
+                "Sums.",
+                "Where cells of a noisy table are added up, their noise adds up too, and the error "
+                "bars have grown accordingly. Sums below zero are drawn as zero.",
+            )
+        ]
+    told = [tag("ul", *(tag("li", tag("strong", head), " ", text) for head, text in points))]
+    check = last_round(release)
+    if check is not None:
+        told.append(tag("p", tag("strong", "A check without private data. "), _foresight(check)))
+    return section("How far to trust an answer", *told)
+
+
+def _foresight(check: LastRound) -> str:
+    typical = percent(check.typical) if check.typical else "no more than their noise"
+    return (
+        f"The last round chose {check.count:,} queries that the synthetic rows seemed to answer "
+        "worst, and measured them. Rows fitted without that round miss these answers typically by "
+        f"{typical}, and at most by {percent(check.largest)}, noise included. They were chosen for "
+        "being bad, so most others should be better; but the choice is itself noisy, and a worse "
+        "one may have been overlooked."
+    )
+
+
+def _details(summary: str, *parts: object) -> Markup:
+    return tag("details", tag("summary", summary), *parts)

@@ -1,0 +1,118 @@
+"""The promise in plain words, what was spent for it, and how the release was made."""
+
+import json
+import math
+
+from thresher.privacy.budget import epsilon_of
+from thresher.release import Release
+from thresher.report.drawing import percent
+from thresher.report.markup import Markup, section, table, tag
+
+
+def in_short(release: Release) -> str:
+    """The release in one sentence."""
+    work = release.workload
+    thresholds = "1 threshold" if len(work) == 1 else f"{len(work):,} thresholds"
+    return (
+        f"Made from {release.n:,} records with {len(release.schema)} features, for {thresholds} "
+        f"({work.query_count:,} queries), with ε = {release.epsilon:.4g} and "
+        f"δ = {float(release.delta):.2g}."
+    )
+
+
+def promise(release: Release) -> Markup:
+    """What is promised, to whom, and what is not."""
+    epsilon = release.epsilon
+    if release.spent == 0:
+        return section(
+            "The promise",
+            tag("p", "Nothing was read from the records to make this release, apart from how many "
+                "there are. It tells nothing about anybody in them."),
+        )  # fmt: skip
+    sure = 1 / (1 + math.exp(-epsilon)) if epsilon < 700 else 1.0
+    certainty = percent(sure) if sure < 0.9995 else "more than 99.9 %"
+    return section(
+        "The promise",
+        tag("p", "Whoever studies this release learns almost the same about you as if your record "
+            "had been replaced by anybody else’s. This holds against somebody who knows every "
+            "other record, knows how the release was made, and can compute without limit."),
+        tag("p", f"“Almost” is a number: ε = {epsilon:.4g}. Somebody who cannot tell which of two "
+            "records is yours, and guesses at even odds, can become at most "
+            f"{certainty} sure by reading all of the release. "
+            f"δ = {float(release.delta):.2g} is a small allowance for this rule to fail."),
+        tag("p", "It does not mean that nothing is learned about people like you: what is true of "
+            "many shows with or without your record. And it counts this release only. Releases "
+            "made from the same records add up; the holder’s ledger keeps that account."),
+    )  # fmt: skip
+
+
+def spent(release: Release) -> Markup:
+    """The budget, and what was used of it."""
+    budget, delta = release.budget, release.delta
+    used = epsilon_of(release.spent, delta) if release.spent else 0.0
+    stated = {"tight": "tight", "paper": "as in the paper", None: "stated as ρ"}
+    rows = [
+        ("Given", f"{release.epsilon:.4g}", f"{float(delta):.2g}", f"{float(budget.rho):.5g}"),
+        ("Spent", f"{used:.4g}", f"{float(delta):.2g}", f"{float(release.spent):.5g}"),
+    ]
+    left = budget.rho - release.spent
+    words = (
+        "All of it was spent."
+        if left == 0
+        else "None of it was spent."
+        if release.spent == 0
+        else f"{percent(float(left / budget.rho))} of ρ was not spent."
+    )
+    return section(
+        "The budget",
+        table(("", "ε", "δ", "ρ (zCDP)"), rows),
+        tag(
+            "p",
+            f"{words} Conversion between ρ and (ε, δ): "
+            f"{stated.get(budget.accounting, budget.accounting)}. Spending is counted in ρ, which "
+            "adds up exactly; the ε of what was spent is by the tight conversion. Reading this "
+            "page, asking the release, and drawing records from it cost nothing more.",
+        ),
+    )
+
+
+def made(release: Release) -> Markup:
+    """Everything that somebody needs who makes it again."""
+    facts = {
+        "mechanism": release.mechanism,
+        **{key: _plain(value) for key, value in release.settings.items()},
+        "answers come from": release.source.kind,
+        "made": release.created,
+        "schema": release.schema.fingerprint[:16],
+        **{f"{name} version": version for name, version in release.versions.items()},
+    }
+    shapes: dict[tuple[int, int], int] = {}
+    for threshold in release.workload:
+        shapes[threshold.r, threshold.k] = shapes.get((threshold.r, threshold.k), 0) + 1
+    mix = ", ".join(f"{count:,} × {r} of {k}" for (r, k), count in sorted(shapes.items()))
+    features = ((feature.name, feature.kind, f"{feature.size:,}") for feature in release.schema)
+    return section(
+        "How it was made",
+        table(("setting", "value"), ((key, tag("span", value)) for key, value in facts.items())),
+        tag("p", f"Workload: {mix} ({release.workload.query_count:,} queries)."),
+        tag(
+            "details",
+            tag("summary", f"The {len(release.schema)} features"),
+            table(("feature", "kind", "values"), features),
+        ),
+    )
+
+
+def insecure() -> Markup:
+    """A warning about noise that can be made again."""
+    return tag(
+        "p",
+        tag("strong", "Not private: "),
+        "the noise of this release came from a seed, for an experiment. Whoever knows or guesses "
+        "the seed can take the noise off. Do not publish it.",
+        class_="warning",
+    )
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
