@@ -5,7 +5,18 @@ from typing import NoReturn
 
 import typer
 
-from thresher.cli import answer, demo, evaluate, fit, ledger, report, sample, schema, workload
+from thresher.cli import (
+    answer,
+    demo,
+    evaluate,
+    fit,
+    ledger,
+    report,
+    reproduce,
+    sample,
+    schema,
+    workload,
+)
 from thresher.cli.console import say
 from thresher.errors import ThresherError
 
@@ -24,6 +35,7 @@ app.command("answer")(answer.answer)
 app.command("sample")(sample.sample)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
+app.command("reproduce")(reproduce.reproduce)
 app.add_typer(schema.app, name="schema")
 app.add_typer(workload.app, name="workload")
 app.add_typer(ledger.app, name="ledger")

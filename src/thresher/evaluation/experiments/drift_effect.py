@@ -1,0 +1,94 @@
+"""Figure "Effect of drift": future error of RAP by γ, with a small history and a Geometric F_H."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from thresher.evaluation.experiments import plots
+from thresher.evaluation.experiments.data import ADULT, title_of
+from thresher.evaluation.experiments.figure import Context, PaperFigure, pair_name
+from thresher.evaluation.experiments.future_error import estimates
+from thresher.evaluation.experiments.grid import Task
+from thresher.evaluation.experiments.scales import Scale
+from thresher.evaluation.experiments.tasks import FutureFit
+
+
+def fits(scale: Scale, data: str) -> Sequence[FutureFit]:
+    """RAP at every (T, K), each fit asked about every drift."""
+    grid = scale.future
+    return [
+        FutureFit(
+            data=data,
+            epsilon=grid.epsilon,
+            k=grid.k,
+            r=grid.r,
+            size=grid.drift_sizes[0 if data.startswith(ADULT) else 1],
+            rounds=rounds,
+            queries_per_round=per_round,
+            synthetic_rows=grid.synthetic_rows,
+            optimizer=scale.optimizer,
+            seed=seed,
+            distribution="geometric",
+            drifts=grid.drifts,
+            future=grid.future,
+        )
+        for seed in range(grid.drift_repetitions)
+        for rounds, per_round in grid.drift_pairs
+    ]
+
+
+def tasks(scale: Scale) -> Sequence[Task]:
+    """The fits of all data sets."""
+    return [task for data in scale.data for task in fits(scale, data)]
+
+
+def collected(context: Context) -> pd.DataFrame:
+    """Future error by γ, of the (T, K) with the least present error."""
+    rows = []
+    for data in context.scale.data:
+        wanted = fits(context.scale, data)
+        for drift in context.scale.future.drifts:
+            best = min(estimates(context, wanted, drift), key=lambda e: e.present)
+            low, high = best.future.interval
+            rows.append(
+                {
+                    "data": data, "size": wanted[0].size, "gamma": drift,
+                    "future": best.future.mean, "low": low, "high": high,
+                    "variation": best.variation, "pair": pair_name(best.rounds, best.per_round),
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def draw(context: Context) -> None:
+    """All data sets in one panel by γ, and in another by total variation."""
+    found = collected(context)
+    context.table("drift-effect", found)
+    grid = context.scale.future
+    title = (
+        f"Effect of drift · scale “{context.scale.name}”\n{grid.r}-of-{grid.k} thresholds, "
+        f"F_H geometric, ε = {grid.epsilon:g}, {grid.drift_repetitions} repetitions × "
+        f"{grid.future} future thresholds; bands: 95 % intervals"
+    )
+    words = {"gamma": "drift γ", "variation": "mean total variation of F_H and F_F"}
+    with plots.page(1, 2, title=title, width=3.2, height=2.6) as (figure, [panels]):
+        for axes, (column, about) in zip(panels, words.items(), strict=True):
+            curves = []
+            for style, data in enumerate(context.scale.data):
+                here = found[found["data"] == data].sort_values(column)
+                label = f"{title_of(data)}, |W_H| = {here['size'].iloc[0]}"
+                x, y = list(here[column]), list(here["future"])
+                curves.append(
+                    plots.Curve(label, x, y, style, list(here["low"]), list(here["high"]))
+                )
+            plots.draw_curves(axes, curves)
+            axes.set_xlabel(about)
+            axes.set_ylim(bottom=0)
+        panels[0].set_ylabel("future error (share of records)")
+        plots.legend_below(figure, panels[0], 1)
+        context.save(figure, "drift-effect")
+
+
+FIGURE = PaperFigure(
+    "drift-effect", "future error of RAP by drift γ, with a small history", tasks, draw
+)

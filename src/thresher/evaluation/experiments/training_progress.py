@@ -1,0 +1,106 @@
+"""Figure "Training progress": loss, present and future error after every iteration.
+
+In the paper on LOANS with a history of 4 thresholds, Uniform against Geometric; a scale without
+LOANS shows the same on what it has.
+"""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from thresher.evaluation.experiments import plots
+from thresher.evaluation.experiments.figure import Context, PaperFigure
+from thresher.evaluation.experiments.future_error import NAMES
+from thresher.evaluation.experiments.grid import Task
+from thresher.evaluation.experiments.scales import Scale
+from thresher.evaluation.experiments.tasks import Shape
+from thresher.evaluation.experiments.training import TrainingRun
+
+SHAPES: tuple[Shape, ...] = ("uniform", "geometric")
+
+
+def runs(scale: Scale) -> Sequence[TrainingRun]:
+    """One fit for each distribution."""
+    grid = scale.future
+    rounds, per_round = grid.training_pair
+    return [
+        TrainingRun(
+            data=scale.data[-1],
+            epsilon=grid.epsilon,
+            k=grid.k,
+            r=grid.r,
+            size=grid.training_size,
+            rounds=rounds,
+            queries_per_round=per_round,
+            synthetic_rows=grid.synthetic_rows,
+            optimizer=scale.optimizer,
+            seed=0,
+            distribution=shape,
+            future=grid.training_future,
+            every=grid.training_every,
+        )
+        for shape in SHAPES
+    ]
+
+
+def tasks(scale: Scale) -> Sequence[Task]:
+    """The fits that are watched."""
+    return runs(scale)
+
+
+def draw(context: Context) -> None:
+    """Errors on the left axis of each panel, the loss on the right one."""
+    scale, grid = context.scale, context.scale.future
+    watched = [(task, context.store[task]) for task in runs(scale) if task in context.store]
+    columns = ("iteration", "round", "misfit", "present", "future")
+    parts = [
+        pd.DataFrame({name: result[name] for name in columns}).assign(
+            distribution=task.distribution, data=task.data
+        )
+        for task, result in watched
+    ]
+    context.table("training-progress", pd.concat(parts, ignore_index=True))
+    data = scale.data[-1]
+    rounds, per_round = grid.training_pair
+    title = context.title(
+        data,
+        f"{grid.r}-of-{grid.k} thresholds, |W_H| = {grid.training_size}, ε = {grid.epsilon:g}, "
+        f"T = {rounds}, K = {per_round}; one fit each",
+    )
+    with plots.page(1, len(watched), title=title, width=3.4, height=2.7) as (figure, [panels]):
+        for axes, (task, result) in zip(panels, watched, strict=True):
+            x = result["iteration"]
+            for label, column, style in (
+                ("present error", "present", 0),
+                ("future error", "future", 1),
+            ):
+                axes.plot(
+                    x, result[column], color=plots.COLOURS[style], linestyle=plots.DASHES[style],
+                    label=label,
+                )  # fmt: skip
+            loss = axes.twinx()
+            loss.grid(False)
+            loss.plot(
+                x, result["misfit"], color=plots.GREEN, linestyle=plots.DASHES[2], linewidth=1,
+                label="loss (right axis)",
+            )  # fmt: skip
+            loss.set_yscale("log")
+            loss.spines["right"].set_visible(True)
+            loss.set_ylabel("loss (mean squared residual, σ²)")
+            axes.plot(
+                [], [], color=plots.GREEN, linestyle=plots.DASHES[2], label="loss (right axis)"
+            )
+            axes.set_title(NAMES[task.distribution])
+            axes.set_xlabel("iteration, over all rounds")
+            axes.set_ylabel("error (share of records)")
+            axes.set_ylim(0, 1.05)
+        plots.legend_below(figure, panels[0], 3)
+        context.save(figure, context.name("training-progress", data))
+
+
+FIGURE = PaperFigure(
+    "training-progress",
+    "loss, present and future error after every iteration: is there overfitting?",
+    tasks,
+    draw,
+)

@@ -1,0 +1,79 @@
+"""`thresher reproduce`: figures by one command."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from thresher.cli import app, main
+from thresher.cli import reproduce as command
+
+
+def run(*words):
+    done = CliRunner().invoke(app, ["reproduce", *map(str, words)])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_the_list():
+    figures = json.loads(run("--list", "--json"))["figures"]
+    assert {"runtime", "present-error", "filtering", "drift-effect"} <= set(figures)
+    assert all(name in run("--list") for name in figures)
+
+
+def test_a_figure_and_its_files(tmp_path):
+    words = ("forms", "drift-variation", "--scale", "smoke", "-o", tmp_path / "out")
+    told = json.loads(run(*words, "--processes", 1, "--json"))
+    assert told["scale"] == "smoke"
+    assert told["data"] == [
+        "ADULT, 2000 records, 8 features",
+        "LOANS stand-in (made-up records, 2000 records, 8 features)",
+    ]
+    assert told["skipped"] == []
+    names = {path.rsplit("/", 1)[1] for path in told["files"]}
+    assert {"forms.pdf", "forms.png", "forms.csv", "drift-variation.pdf"} <= names
+    assert str(tmp_path / "out" / "forms.pdf") in run(*words, "--processes", 1)
+
+
+MISTAKES = [
+    ("", "name a figure, or `all`"),
+    ("forms", "-o FOLDER"),
+    ("fig7 -o out", "there is no figure 'fig7'"),
+    ("forms -o out --scale huge", "--scale must be one of smoke, quick, paper"),
+    ("forms -o out --optimizer sgd", "--optimizer must be one of"),
+    ("forms -o out --loans none.csv", "--loans none.csv: cannot be read"),
+    ("forms -o out --processes 0", "--processes"),
+    ("forms -o file/out --scale smoke", "cannot be written"),
+]
+
+
+@pytest.mark.parametrize(("words", "culprit"), MISTAKES, ids=lambda words: words[:30])
+def test_a_mistake_is_one_line_and_status_2(tmp_path, monkeypatch, capsys, words, culprit):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    monkeypatch.setattr(sys, "argv", ["thresher", "reproduce", *words.split()])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    told = capsys.readouterr()
+    assert caught.value.code == 2
+    assert told.out == ""
+    last = told.err.splitlines()[-1]
+    assert last.startswith("thresher: ")
+    assert culprit in last
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "find_spec", lambda name: None)
+    done = CliRunner().invoke(app, ["reproduce", "forms", "-o", str(tmp_path)])
+    assert "thresher[experiments]" in str(done.exception)
+
+
+def test_the_other_commands_do_without_the_extra():
+    code = (
+        "import sys, thresher.cli; "
+        "print([m for m in ('matplotlib', 'statsmodels', 'distributed') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
