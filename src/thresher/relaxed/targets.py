@@ -29,12 +29,16 @@ class Residuals:
     """How far D' is from some noisy answers, in units of their noise.
 
     Attributes:
+        count: How many answers.
         misfit: Sum of squared standardised residuals; over all targets together, their mean.
         largest: The largest of their absolute values.
+        parts: Of all targets together, those of each.
     """
 
+    count: int
     misfit: float
     largest: float
+    parts: tuple["Residuals", ...] = ()
 
 
 class Target(Protocol):
@@ -93,7 +97,7 @@ class QueryTargets:
         if gradient is not None:
             pull_back(rows, self.queries, 2.0 * weight * standardised / self.sigma, gradient)
         largest = float(np.abs(standardised).max(initial=0.0))
-        return Residuals(float(standardised @ standardised), largest)
+        return Residuals(len(self), float(standardised @ standardised), largest)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +151,7 @@ class TableTarget:
                 table.pull_back_slab(leading, residual, gradient)
         if gradient is not None:
             table.finish_pull_back(gradient)
-        return Residuals(total / self.sigma**2, largest / self.sigma)
+        return Residuals(len(self), total / self.sigma**2, largest / self.sigma)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,8 +203,10 @@ class Misfit:
             if gradient is not None and share_of_gradient is not None:
                 gradient += share_of_gradient
         return Residuals(
+            count=len(self),
             misfit=sum(part.misfit for part in parts) / len(self),
             largest=max(part.largest for part in parts),
+            parts=tuple(parts),
         )
 
 
