@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,11 @@ from thresher.schema import Schema
 from thresher.tables import MEMORY_CEILING, check_fits, slabs_of
 
 LIBRARIES = ("thresher", "numpy", "numba", "pandas", "pyarrow")
+
+
+@cache
+def _versions() -> tuple[tuple[str, str], ...]:
+    return tuple((name, version(name)) for name in LIBRARIES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +74,7 @@ class Release:
         """A release made at this moment, with these libraries."""
         return cls(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            versions={name: version(name) for name in LIBRARIES},
+            versions=dict(_versions()),
             **contents,
         )
 

@@ -17,7 +17,7 @@ from thresher.cli import (
     schema,
     workload,
 )
-from thresher.cli.console import say
+from thresher.cli.console import Interrupted, say
 from thresher.errors import ThresherError
 
 app = typer.Typer(
@@ -40,15 +40,23 @@ app.add_typer(schema.app, name="schema")
 app.add_typer(workload.app, name="workload")
 app.add_typer(ledger.app, name="ledger")
 
+INTERRUPTED = 130
+"""The exit status after Ctrl-C, as a shell would have it; typer, too, turns Ctrl-C into it."""
+
 
 def main() -> None:
     """Run the command line; a user's mistake is one line and exit status 2."""
     try:
-        sys.exit(app(standalone_mode=False))
+        status = app(standalone_mode=False)
+        if status == INTERRUPTED:
+            _fail("interrupted", INTERRUPTED)
+        sys.exit(status)
     except ThresherError as fault:
         _fail(str(fault).splitlines()[0], 2)
+    except Interrupted as fault:
+        _fail(f"interrupted; {fault}", INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
-        _fail("interrupted", 130)
+        _fail("interrupted", INTERRUPTED)
     except Exception as fault:
         # A mistake in the command's own words; its class has moved between typer's versions.
         if not hasattr(fault, "exit_code") or not hasattr(fault, "format_message"):

@@ -6,12 +6,13 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 
 from thresher.cli.console import AsJson
 from thresher.errors import DataError, ParameterError
+from thresher.queries.language import parse
 from thresher.queries.query import Query
 from thresher.queries.query_lines import read_queries
 from thresher.release_folder import load
@@ -40,26 +41,29 @@ def answer(
     if bool(queries) == bool(file):
         raise ParameterError("give queries as arguments, or a file of them with --queries")
     with ExitStack() as stack:
-        lines: Iterator[str] | list[str] = queries or []
-        if file:
-            lines = _open(file, stack)
+        read = (
+            read_queries(_lines(file, stack), published.schema)
+            if file
+            else ((text, parse(text, published.schema)) for text in queries or [])
+        )
         texts: deque[str] = deque()
 
         def asked() -> Iterator[Query]:
-            for text, query in read_queries(lines, published.schema):
+            for text, query in read:
                 texts.append(text)
                 yield query
 
         _write(((texts.popleft(), a) for a in published.source.queries(asked())), as_json)
 
 
-def _open(file: Path, stack: ExitStack) -> TextIO:
-    if str(file) == "-":
-        return sys.stdin
+def _lines(file: Path, stack: ExitStack) -> Iterator[str]:
     try:
-        return stack.enter_context(file.open(encoding="utf-8"))
+        opened = sys.stdin if str(file) == "-" else file.open(encoding="utf-8-sig")
+        yield from stack.enter_context(opened)
     except OSError as fault:
         raise DataError(f"{file} cannot be read: {fault.strerror}") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{file} is not text in UTF-8") from None
 
 
 def _write(answers: Iterator[tuple[str, float]], as_json: bool) -> None:

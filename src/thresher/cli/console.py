@@ -25,6 +25,11 @@ from thresher.schema import Schema
 _results = Console(highlight=False)
 _messages = Console(stderr=True, highlight=False)
 
+
+class Interrupted(Exception):  # noqa: N818, it is nobody's error
+    """Ctrl-C, where there is more to tell about it."""
+
+
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")
 ]

@@ -34,6 +34,11 @@ def evaluate(
     published = load(release)
     records = load_with(data, published.schema)
     work = Workload.load(workload, published.schema) if workload else published.workload
+    if records.n != published.n:
+        say(
+            f"thresher: warning: the release is of {published.n} records, and {data} has "
+            f"{records.n}"
+        )
     with working("comparing"):
         try:
             compared = compare(published, records, work, seed)

@@ -4,12 +4,22 @@ import dataclasses
 import shutil
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.console import AsJson, load_records, print_json, rounds_of_a_fit, say, show
+from thresher.cli.console import (
+    AsJson,
+    Interrupted,
+    load_records,
+    print_json,
+    rounds_of_a_fit,
+    say,
+    show,
+)
 from thresher.errors import ParameterError, ReleaseError
 from thresher.mechanisms import MECHANISMS
 from thresher.mechanisms.mechanism import Mechanism
@@ -17,6 +27,7 @@ from thresher.privacy.budget import Accounting
 from thresher.privacy.ledger import Ledger
 from thresher.queries.workload import Workload
 from thresher.release import Release
+from thresher.release_folder import check_free
 
 
 def fit(
@@ -76,26 +87,56 @@ def fit(
     chosen = _mechanism(mechanism, epsilon, delta, rho, accounting, settings)
     if output.exists() and not overwrite:
         raise ReleaseError(f"{output} exists: choose another --output, or give --overwrite")
-    journal = output.with_name(output.name + ".partial")
+    check_free(output, overwrite)
+    journal = output.absolute().with_name(output.absolute().name + ".partial")
     if journal.exists() and not resume:
         raise ReleaseError(
             f"{journal} holds an interrupted fit, already paid for: go on with --resume, "
             "or delete it"
         )
+    if resume and not journal.exists():
+        raise ReleaseError(f"there is no interrupted fit {journal}: leave out --resume to start")
     account = Ledger.open(ledger) if ledger else None
     records = load_records(data, schema)
     work = Workload.load(workload, records.schema)
     began = time.perf_counter()
-    with warnings.catch_warnings(record=True) as caught, rounds_of_a_fit() as progress:
-        warnings.simplefilter("always")
-        release = chosen.fit(
-            records, work, ledger=account, journal=journal, release=str(output), progress=progress
-        )
-    for warning in caught:
-        say(f"thresher: warning: {warning.message}")
-    release.save(output, overwrite=overwrite)
-    shutil.rmtree(journal)
+    with _kept(journal), _warnings_told():
+        with rounds_of_a_fit() as progress:
+            release = chosen.fit(
+                records, work, ledger=account, journal=journal, release=str(output),
+                progress=progress,
+                expect=lambda estimate: say(f"thresher: the fit takes {estimate}"),
+            )  # fmt: skip
+        release.save(output, overwrite=overwrite)
+    shutil.rmtree(journal, ignore_errors=True)
     _tell(release, output, time.perf_counter() - began, as_json)
+
+
+@contextmanager
+def _kept(journal: Path) -> Iterator[None]:
+    """Tell who interrupts a fit that what was paid for is still there."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not journal.exists():
+            raise
+        raise Interrupted("what was paid for is kept: go on with --resume") from None
+
+
+@contextmanager
+def _warnings_told() -> Iterator[None]:
+    """Say each warning once, in a line of its own."""
+    told: set[str] = set()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            for warning in caught:
+                words = str(warning.message)
+                if words not in told:
+                    say(f"thresher: warning: {words}")
+                told.add(words)
 
 
 def _mechanism(
@@ -138,7 +179,8 @@ def _tell(release: Release, output: Path, seconds: float, as_json: bool) -> None
         f"wrote {output}: {len(release.measurements)} measurements in {rounds} rounds, "
         f"{seconds:.1f} s"
     )
+    share = "the whole" if release.spent == release.budget.rho else "out"
     show(
-        f"spent: rho {float(release.spent):.6g}, the whole of epsilon {release.epsilon:.4g} at "
+        f"spent: rho {float(release.spent):.6g}, {share} of epsilon {release.epsilon:.4g} at "
         f"delta {float(release.delta):.3g} ({release.budget.accounting or 'zCDP'})"
     )

@@ -22,12 +22,15 @@ def sample(
     """Draw synthetic records from a release; it costs no privacy."""
     if output.suffix not in (".csv", ".parquet"):
         raise ParameterError(f"{output}: the kind of file is told by its ending: .csv or .parquet")
-    records = load(release).sample(rows, seed)
+    published = load(release)
+    records = published.sample(rows, seed)
     try:
         if output.suffix == ".csv":
             records.to_csv(output, index=False)
         else:
-            records.to_parquet(output, index=False)
+            # A Parquet column has one type: numbers beside words such as "missing" become words.
+            mixed = [feature.name for feature in published.schema if feature.extra]
+            records.astype(dict.fromkeys(mixed, str)).to_parquet(output, index=False)
     except OSError as fault:
         raise ParameterError(f"{output} cannot be written: {fault.strerror}") from None
     if as_json:

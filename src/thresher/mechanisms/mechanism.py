@@ -60,6 +60,7 @@ class Mechanism(ABC):
         release: str = "unnamed release",
         randomness: Randomness | None = None,
         progress: Progress | None = None,
+        expect: Callable[[Estimate], None] | None = None,
     ) -> Release:
         """Answer a workload and make a release of it.
 
@@ -73,6 +74,8 @@ class Mechanism(ABC):
             release: The name under which a ledger records this.
             randomness: For experiments only: a source of noise other than the operating system.
             progress: Called after each round.
+            expect: Called with the time and memory that the fit will take, once all is checked and
+                before anything is paid for.
 
         Returns:
             The release.
@@ -81,7 +84,9 @@ class Mechanism(ABC):
             raise QueryError("the workload is over another schema than the records")
         budget = self._budget(data)
         mechanism = self.resolved(data.n, budget.rho, workload)
-        mechanism.estimate(data.n, budget.rho, workload).check()
+        estimate = mechanism.estimate(data.n, budget.rho, workload)
+        estimate.check()
+        told, expect = progress or _silent, expect or _ignored
         if isinstance(data, Curator):
             if not (ledger is None and journal is None and randomness is None):
                 raise ParameterError(
@@ -90,7 +95,8 @@ class Mechanism(ABC):
             if not self.is_free:
                 _check_left(budget.rho, data.remaining)
             before = data.spent
-            outcome = mechanism.run(data, budget.rho, workload, progress or _silent)
+            expect(estimate)
+            outcome = mechanism.run(data, budget.rho, workload, told)
             return mechanism._release(outcome, data, workload, budget, data.spent - before)
         about = mechanism._about(data.n, budget, workload, ledger)
         with nullcontext() if journal is None else Journal(journal, about) as diary:
@@ -101,7 +107,8 @@ class Mechanism(ABC):
                 data, budget, ledger, release=release, randomness=randomness, spent=spent
             )
             wall: Wall = JournaledCurator(curator, diary) if diary else curator
-            outcome = mechanism.run(wall, budget.rho, workload, progress or _silent)
+            expect(estimate)
+            outcome = mechanism.run(wall, budget.rho, workload, told)
         return mechanism._release(outcome, curator, workload, budget, curator.spent)
 
     def _release(
@@ -125,11 +132,6 @@ class Mechanism(ABC):
             source=source,
             is_secure=curator.is_secure,
         )
-
-    def expected(self, data: Records | Curator, workload: Workload) -> Estimate:
-        """What a fit would take in time and memory; nothing is spent."""
-        rho = self._budget(data).rho
-        return self.resolved(data.n, rho, workload).estimate(data.n, rho, workload)
 
     @abstractmethod
     def run(self, curator: Wall, rho: Fraction, workload: Workload, progress: Progress) -> Outcome:
@@ -190,6 +192,10 @@ def _check_left(rho: Fraction, remaining: Fraction) -> None:
             f"budget exceeded: requested rho={float(rho):.6g}, remaining {float(remaining):.6g}, "
             f"difference {float(rho - remaining):.6g}; ask for less"
         )
+
+
+def _ignored(estimate: Estimate) -> None:
+    """Nobody asked for an estimate."""
 
 
 def _silent(round_: int, rounds: int, fit: str) -> None:

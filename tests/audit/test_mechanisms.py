@@ -1,0 +1,113 @@
+"""Whole mechanisms before the adversary: none is refuted, and a fault planted in each is caught.
+
+The neighbours, seeds and numbers of trials are fixed; without fixed seeds a correct mechanism
+would fail one of these audits with probability at most `distinguisher.FALSE_ALARM`.
+"""
+
+from fractions import Fraction
+
+import numba
+import pytest
+from distinguisher import at_least, audit
+from universe import records_of, schema_of
+
+import thresher.mechanisms.rap
+import thresher.privacy.curator
+from thresher.data.records import Records
+from thresher.mechanisms import RAP, GaussianJoint, GaussianPerQuery
+from thresher.privacy import Randomness
+from thresher.privacy.curator import Curator
+from thresher.queries import Threshold, Workload
+from thresher.relaxed.projection import Projection
+
+RHO = Fraction(1, 2)
+TRIALS = 1000
+
+SCHEMA = schema_of(2, 2)
+# Person (0, 0) is replaced by (1, 1).
+NEIGHBOURS = (
+    records_of(SCHEMA, ((0, 0), (0, 1), (1, 1))),
+    records_of(SCHEMA, ((1, 1), (0, 1), (1, 1))),
+)
+COINS = Workload(SCHEMA, [Threshold(("a",)), Threshold(("b",))])
+TABLES = Workload(SCHEMA, [Threshold(("a", "b")), Threshold(("a",)), Threshold(("b",))])
+
+
+def gaussian(kind):
+    """What tells the neighbours apart best: what goes down less what goes up, over all tables."""
+
+    def difference(records: Records, randomness: Randomness) -> int:
+        release = kind(rho=RHO).fit(records, TABLES, randomness=randomness)
+        tables = [m.counts.reshape(-1) for m in release.measurements]
+        return int(sum(table[0] - table[-1] for table in tables))
+
+    return difference
+
+
+def rap(records: Records, randomness: Randomness) -> int:
+    """The same of four rounds of RAP, in which all four queries come to be measured."""
+    mechanism = RAP(rho=RHO, rounds=4, queries_per_round=1, synthetic_rows=2)
+    release = mechanism.fit(records, COINS, randomness=randomness)
+    assert release.spent == RHO
+    assert len(release.measurements) == 4
+    signs = [1 if m.target.conditions[0].codes == (0,) else -1 for m in release.measurements]
+    return sum(sign * int(m.counts) for sign, m in zip(signs, release.measurements, strict=True))
+
+
+@pytest.fixture(autouse=True)
+def resting_rows(monkeypatch):
+    """D' stays where it is: how it moves is post-processing, and most of a fit's time."""
+    monkeypatch.setattr(
+        thresher.mechanisms.rap, "project", lambda rows, *_: Projection(rows, (1.0,), "noise")
+    )
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)  # for two rows, a second thread only has to be waited for
+    yield
+    numba.set_num_threads(threads)
+
+
+DIFFERENCES = at_least(int, range(-20, 25, 2))
+
+
+@pytest.mark.parametrize("kind", [GaussianPerQuery, GaussianJoint])
+def test_gaussian_mechanisms_keep_their_promise(kind):
+    verdict = audit(gaussian(kind), NEIGHBOURS, DIFFERENCES, TRIALS, rho=RHO, seed=1)
+    assert not verdict.violated
+    # The audit looks where there is something to see.
+    assert verdict.rho > 0.1 * verdict.rho_claimed
+
+
+@pytest.mark.parametrize("kind", [GaussianPerQuery, GaussianJoint])
+def test_tables_that_each_spend_the_whole_budget_are_caught(kind, monkeypatch):
+    honest = thresher.privacy.curator.add_noise
+    monkeypatch.setattr(
+        thresher.privacy.curator, "add_noise",
+        lambda counts, rho, _, randomness: honest(counts, rho, 1, randomness),
+    )  # fmt: skip
+    verdict = audit(gaussian(kind), NEIGHBOURS, DIFFERENCES, TRIALS, rho=RHO, seed=1)
+    assert verdict.violated
+
+
+def test_rap_keeps_its_promise():
+    verdict = audit(rap, NEIGHBOURS, DIFFERENCES, TRIALS, rho=RHO, seed=4)
+    assert not verdict.violated
+    assert verdict.rho > 0.05 * verdict.rho_claimed
+
+
+def test_rap_whose_rounds_forget_what_was_spent_is_caught(monkeypatch):
+    """Every selection and measurement takes the whole budget, and claims its part of it."""
+
+    def generous(verb):
+        honest = getattr(Curator, verb)
+
+        def forgetful(self, *args, rho, **named):
+            self._account.spend(rho)
+            records = thresher.privacy.curator._records[self]
+            fresh = Curator(records, self.budget, randomness=self._randomness)
+            return honest(fresh, *args, rho=self.budget.rho, **named)
+
+        return forgetful
+
+    for verb in ("select", "measure"):
+        monkeypatch.setattr(Curator, verb, generous(verb))
+    assert audit(rap, NEIGHBOURS, DIFFERENCES, 800, rho=RHO, seed=4).violated

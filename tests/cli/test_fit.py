@@ -1,0 +1,285 @@
+"""`thresher fit`: spend a budget, once; keep what was paid for; refuse before paying."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from thresher.mechanisms import MECHANISMS
+from thresher.mechanisms.journal import Journal
+from thresher.privacy.budget import rho_of
+from thresher.privacy.ledger import Ledger
+from thresher.release_folder import load
+
+FIT = "fit people.csv --schema s.json --workload w.json"
+ROWS = "--synthetic-rows 20"
+SMALL = "--rounds 2 --queries-per-round 3 --synthetic-rows 20"
+
+
+@pytest.fixture
+def fit(folder, thresher):
+    return lambda words: thresher(f"{FIT} {words}")
+
+
+def test_json_has_exactly_the_promised_keys(fit):
+    told = fit(f"--epsilon 1 {SMALL} -o release --json")
+    assert told.json["seconds"] >= 0
+    rho = rho_of(1, Fraction(1, 300**2))
+    assert {**told.json, "seconds": 0} == {
+        "release": "release", "rho": float(rho), "epsilon": 1.0, "delta": 1 / 300**2,
+        "seconds": 0, "rounds": 2, "measured": 6,
+    }  # fmt: skip
+    release = load("release")
+    assert release.spent == rho
+    assert release.is_secure
+    assert not Path("release.partial").exists()
+
+
+def test_words(fit):
+    told = fit(f"--epsilon 1 --delta 1e-6 --accounting paper {SMALL} -o release")
+    assert told.status == 0
+    assert "wrote release: 6 measurements in 2 rounds" in told.out
+    assert "the whole of epsilon 1 at delta 1e-06 (paper)" in told.out
+    assert "the fit takes about" in told.err
+    told = fit("--epsilon 1 --mechanism all0 -o nothing")
+    assert "spent: rho 0, out of epsilon 1" in told.out
+
+
+@pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
+def test_every_mechanism(fit, mechanism):
+    told = fit(f"--rho 1/3 --mechanism {mechanism} -o release --json")
+    assert told.json["rho"] == (0 if mechanism == "all0" else pytest.approx(1 / 3))
+    assert load("release").mechanism == mechanism
+
+
+def test_settings_arrive(fit):
+    fit("--rho 1/3 --rounds 3 --queries-per-round 2 --synthetic-rows 7 --optimizer adam "
+        "--selection iterative --seed 9 -o release")  # fmt: skip
+    assert load("release").settings == {
+        "rounds": 3, "queries_per_round": 2, "synthetic_rows": 7, "optimizer": "adam",
+        "selection": "iterative", "seed": 9,
+    }  # fmt: skip
+
+
+def test_the_built_in_data(thresher, folder):
+    Path("w.json").write_text('{"thresholds": [{"features": ["sex", "race"]}]}')
+    words = "fit adult --workload w.json --epsilon 1 --mechanism gaussian_joint -o r --json"
+    assert thresher(words).json["measured"] == 1
+
+
+def test_a_draft_can_be_fitted_and_warns(thresher, folder):
+    assert thresher("schema draft people.csv -o draft.json").status == 0
+    words = f"fit people.csv --schema draft.json --workload w.json --rho 1 {SMALL} -o release"
+    told = thresher(words)
+    assert told.status == 0
+    assert "draft.json is a draft; still to be reviewed: age, town, pay" in told.err
+    assert json.loads(Path("release/schema.json").read_text())["features"][0]["review"]
+
+
+def test_a_large_epsilon_warns_once(fit):
+    told = fit(f"--epsilon 20 {SMALL} -o release")
+    assert told.status == 0
+    assert told.err.count("promises little") == 1
+
+
+MISTAKES = [
+    ("", "Missing option"),
+    ("-o r", "how much may be spent? Give --epsilon, or --rho"),
+    ("--epsilon 0 -o r", "epsilon must be a finite number above 0"),
+    ("--epsilon -1 -o r", "epsilon must be a finite number above 0"),
+    ("--epsilon nan -o r", "epsilon must be a finite number above 0"),
+    ("--epsilon inf -o r", "epsilon must be a finite number above 0"),
+    ("--epsilon one -o r", "'--epsilon'"),
+    ("--epsilon 1 --rho 1 -o r", "either epsilon or rho, not both"),
+    ("--epsilon 1 --delta 2 -o r", "delta must lie between 0 and 1"),
+    ("--rho 1 --delta 1e-9 -o r", "delta belongs to epsilon"),
+    ("--rho one -o r", "rho must be a finite number above 0"),
+    ("--rho 1 --accounting loose -o r", "'--accounting'"),
+    ("--rho 1 --mechanism magic -o r", "there is no mechanism 'magic'; known are: rap, all0"),
+    ("--rho 1 --mechanism all0 --rounds 3 -o r", "all0 has no setting --rounds"),
+    ("--rho 1 --rounds 0 -o r", "'--rounds'"),
+    ("--rho 1 --queries-per-round 0 -o r", "'--queries-per-round'"),
+    ("--rho 1 --optimizer newton -o r", "optimizer must be one of"),
+    ("--rho 1 --selection both -o r", "selection must be"),
+    ("--rho 1 --seed -1 -o r", "seed must be a whole number of at least 0"),
+    ("--rho 1 --synthetic-rows 999999999999 -o r", "GiB of memory"),
+    ("--rho 1 --workload none.json -o r", "none.json: cannot be read: No such file"),
+    ("--rho 1 --workload r4.json -o r", "r4.json: threshold 1: r must be a whole number from 1"),
+    ("--rho 1 --workload shoe.json -o r", "shoe.json: threshold 1: there is no feature 'shoe'"),
+    ("--rho 1 --workload s.json -o r", 's.json: a workload is a JSON object with a list'),
+    ("--rho 1 --schema none.json -o r", "none.json: cannot be read"),
+    ("--rho 1 --schema w.json -o r", "w.json: this is not a schema"),
+    ("--rho 1 --ledger none -o r", "none does not exist"),
+    ("--rho 1 --ledger w.json -o r", "not the first line of a thresher ledger"),
+    ("--rho 1 --ledger small -o r", "'r' requested rho 1, remaining 0.25 of 0.25, difference 0.75"),
+    ("--rho 1 -o people.csv", "people.csv exists: choose another --output"),
+    ("--rho 1 -o people.csv --overwrite", "people.csv exists: choose another name"),
+    ("--rho 1 -o . --overwrite", ". exists: choose another name"),
+    ("--rho 1 -o people.csv/r", "cannot be used: Not a directory"),
+    ("--rho 1 -o r --resume", "there is no interrupted fit"),
+    ("--rho 1 -o kept", "kept.partial holds an interrupted fit, already paid for: go on with"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "culprit"), MISTAKES, ids=[words for words, _ in MISTAKES])
+def test_a_mistake_is_one_line_status_2_and_costs_nothing(fit, folder, words, culprit):
+    Path("r4.json").write_text('{"thresholds": [{"features": ["age", "town"], "r": 4}]}')
+    Path("shoe.json").write_text('{"thresholds": [{"features": ["shoe"]}]}')
+    Path("kept.partial").mkdir()
+    ledger = Ledger.create("small", Fraction(1, 4))
+    told = fit(words)
+    assert told.status == 2
+    assert told.out == ""
+    [line] = told.err.splitlines()
+    assert line.startswith("thresher: ")
+    assert culprit in line
+    assert not Path("r").exists()
+    assert ledger.spent == 0
+
+
+def test_data_that_is_not_there(thresher, folder):
+    told = thresher("fit none.csv --schema s.json --workload w.json --rho 1 -o r")
+    assert (told.status, "there is no file none.csv" in told.err) == (2, True)
+    told = thresher("fit people.csv --workload w.json --rho 1 -o r")
+    assert "people.csv needs a schema: give --schema" in told.err
+
+
+def test_a_release_is_replaced_only_when_asked(fit):
+    assert fit("--rho 1 --mechanism all0 -o r").status == 0
+    told = fit("--rho 1 --mechanism gaussian_joint -o r")
+    assert told.status == 2
+    assert "r exists: choose another --output, or give --overwrite" in told.err
+    assert fit("--rho 1 --mechanism gaussian_joint -o r --overwrite").status == 0
+    assert load("r").mechanism == "gaussian_joint"
+
+
+def test_the_ledger_of_several_releases(fit, thresher):
+    thresher("ledger create book --epsilon 1 --delta 1e-6")
+    total = Ledger.open("book").total
+    for i in range(2):
+        told = fit(f"--rho {total / 2} --ledger book {SMALL} -o r{i} --json")
+        assert told.json["rho"] == pytest.approx(float(total / 2))
+    assert Ledger.open("book").remaining == 0
+    told = fit("--rho 1/1000000 --ledger book --mechanism gaussian_joint -o r2")
+    assert told.status == 2
+    assert "requested rho 0.000001, remaining 0 of" in told.err
+
+
+def interrupt(monkeypatch, fault, call=2):
+    calls = []
+    honest = Journal.announce
+
+    def announce(self, rho, room):
+        calls.append(rho)
+        if len(calls) > call:
+            raise fault
+        honest(self, rho, room)
+
+    monkeypatch.setattr(Journal, "announce", announce)
+
+
+def test_ctrl_c_and_resume(fit, monkeypatch, thresher):
+    ledger = Ledger.create("book", Fraction(1))
+    words = f"--rho 1/2 --ledger book {SMALL} -o release --json"
+    with monkeypatch.context() as patch:
+        interrupt(patch, KeyboardInterrupt())
+        told = fit(words)
+    assert told.status == 130
+    assert told.out == ""
+    assert told.err.splitlines()[-1] == (
+        "thresher: interrupted; what was paid for is kept: go on with --resume"
+    )
+    assert ledger.spent == Fraction(1, 4)
+    told = fit(words)
+    assert told.status == 2
+    assert "go on with --resume" in told.err
+    other = fit(f"--rho 1/3 --ledger book {SMALL} -o release --resume")
+    assert other.status == 2
+    assert "is the journal of another fit" in other.err
+    assert fit(f"{words} --resume").json["rho"] == 0.5
+    assert ledger.spent == Fraction(1, 2)
+    assert not Path("release.partial").exists()
+
+
+def test_ctrl_c_before_anything_is_paid(fit, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("thresher.cli.fit.load_records", interrupted)
+    told = fit("--rho 1 -o release")
+    assert told.status == 130
+    assert told.err.splitlines()[-1] == "thresher: interrupted"
+
+
+def test_a_release_that_cannot_be_saved_is_not_lost(fit, monkeypatch):
+    ledger = Ledger.create("book", Fraction(1))
+    words = f"--rho 1/2 --ledger book {SMALL} -o release"
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("numpy.savez_compressed", full)
+        told = fit(words)
+    assert told.status == 2
+    assert "release cannot be written: No space left on device" in told.err.splitlines()[-1]
+    assert fit(f"{words} --resume").status == 0
+    assert ledger.spent == Fraction(1, 2)
+    assert load("release").spent == Fraction(1, 2)
+
+
+SLOWLY = """
+import time
+from thresher.mechanisms.journal import Journal
+honest = Journal.announce
+Journal.announce = lambda *args, **named: (time.sleep(0.1), honest(*args, **named))
+"""
+"""Leaves time for a signal to arrive in the middle of a fit."""
+
+
+def start(words, before=""):
+    program = before + "from thresher.cli import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *words.split()],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
+def wait_for_payments(ledger, count, process):
+    for _ in range(6000):
+        if len(ledger.entries) >= count:
+            return
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+    pytest.fail("nothing was paid within a minute")
+
+
+@pytest.mark.parametrize("kill", [signal.SIGKILL, signal.SIGINT])
+def test_a_process_that_is_killed_in_the_middle(folder, kill):
+    ledger = Ledger.create("book", Fraction(1))
+    words = f"{FIT} --rho 1/2 --ledger book --rounds 27 --queries-per-round 1 {ROWS} -o release"
+    process = start(words, SLOWLY)
+    try:
+        wait_for_payments(ledger, 3, process)
+        os.kill(process.pid, kill)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == (-signal.SIGKILL if kill == signal.SIGKILL else 130), err
+    if kill == signal.SIGINT:
+        assert "interrupted; what was paid for is kept: go on with --resume" in err
+    paid = ledger.spent
+    assert 0 < paid < Fraction(1, 2)
+    resumed = start(f"{words} --resume --json")
+    out, err = resumed.communicate(timeout=100)
+    assert resumed.returncode == 0, err
+    assert json.loads(out)["rho"] == 0.5
+    # Equal, or less by the one payment that was announced and lost.
+    assert Fraction(1, 2) * Fraction(53, 54) <= ledger.spent <= Fraction(1, 2)

@@ -1,0 +1,70 @@
+"""`thresher ledger`: the budget of one data set, over all its releases. And every --help."""
+
+from pathlib import Path
+
+import pytest
+
+from thresher.privacy.budget import rho_of
+
+COMMANDS = ["", "demo", "fit", "answer", "sample", "evaluate", "ledger", "ledger create",
+            "ledger show", "schema", "schema draft", "schema check", "workload",
+            "workload random", "workload all"]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help(thresher, command):
+    told = thresher(f"{command} --help")
+    assert told.status == 0
+    assert told.err == ""
+    assert "Usage: " in told.out
+    assert "--help" in told.out
+
+
+def test_create_fit_show(folder, thresher):
+    made = thresher("ledger create book --epsilon 1 --delta 1e-6 --data people --json").json
+    rho = float(rho_of(1.0, 1e-6))
+    assert made == {
+        "ledger": "book", "data": "people", "epsilon": 1.0, "delta": 1e-6, "rho": rho,
+        "spent": 0.0, "remaining": rho, "epsilon_so_far": 0.0, "releases": {},
+    }  # fmt: skip
+    fit = "fit people.csv --schema s.json -w w.json --mechanism gaussian_joint --ledger book"
+    for name in ("one", "two"):
+        assert thresher(f"{fit} --rho 0.005 -o {name}").status == 0
+    told = thresher("ledger show book --json").json
+    assert told["releases"] == {"one": 0.005, "two": 0.005}
+    assert told["spent"] == pytest.approx(0.01)
+    assert told["remaining"] == pytest.approx(rho - 0.01)
+    assert 0 < told["epsilon_so_far"] < 1
+    words = thresher("ledger show book").out
+    assert "promise    epsilon 1, delta 1e-06" in words
+    assert "spent      rho 0.005 on one" in words
+    assert "all releases so far together: epsilon" in words
+
+
+def test_the_papers_accounting(folder, thresher):
+    thresher("ledger create book --epsilon 1 --delta 1e-6 --accounting paper")
+    rho = thresher("ledger show book --json").json["rho"]
+    assert rho == float(rho_of(1.0, 1e-6, "paper"))
+
+
+MISTAKES = [
+    ("ledger create s.json --epsilon 1 --delta 1e-6", "s.json exists already"),
+    ("ledger create book --epsilon 0 --delta 1e-6", "epsilon must be"),
+    ("ledger create book --epsilon 1 --delta 1", "delta must lie between 0 and 1"),
+    ("ledger create book --epsilon 1", "Missing option '--delta'"),
+    ("ledger create book --epsilon 1 --delta 1e-6 --accounting x", "'--accounting'"),
+    ("ledger create no/book --epsilon 1 --delta 1e-6", "no/book does not exist; make the folder"),
+    ("ledger show none", "none does not exist"),
+    ("ledger show s.json", "line 1 is not the first line of a thresher ledger"),
+    ("ledger show .", "not a regular file"),
+]
+
+
+@pytest.mark.parametrize(("line", "culprit"), MISTAKES, ids=[line for line, _ in MISTAKES])
+def test_a_mistake_is_one_line_and_status_2(folder, thresher, line, culprit):
+    told = thresher(line)
+    assert told.status == 2
+    assert told.out == ""
+    [said] = told.err.splitlines()
+    assert culprit in said
+    assert not Path("book").exists()
