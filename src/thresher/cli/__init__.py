@@ -15,6 +15,7 @@ from thresher.cli import (
     reproduce,
     sample,
     schema,
+    tune,
     workload,
 )
 from thresher.cli.console import Interrupted, say
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo.demo)
 app.command("fit")(fit.fit)
+app.command("tune")(tune.tune_command)
 app.command("answer")(answer.answer)
 app.command("sample")(sample.sample)
 app.command("evaluate")(evaluate.evaluate)
