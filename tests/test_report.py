@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import thresher as th
 from thresher.evaluation.comparison import compare
 from thresher.report import Comparison, report_page
+from thresher.report.dots import errors
 from thresher.report.last_round import last_round
 from thresher.report.markup import escaped, tag
 from thresher.report.shares import one_way, telling_pairs, two_way
@@ -234,6 +235,24 @@ def test_the_last_round_is_checked_without_private_data(rap, records, workload):
     assert last_round(th.GaussianJoint(epsilon=1.0).fit(records, workload)) is None
     once = th.RAP(epsilon=1.0, rounds=1, queries_per_round=4, synthetic_rows=10)
     assert last_round(once.fit(records, workload)) is None
+
+
+def test_every_method_that_is_compared_has_marks():
+    compared = {f"method {i}": [0.1, 0.2, 0.0] for i in range(8)}
+    elements = Elements(errors(["a", "b", "c"], compared))
+    marks = [name for name, _ in elements.seen if name in ("circle", "rect", "path")]
+    assert len(marks) == 8 * (1 + 3)
+
+
+@pytest.mark.parametrize("r", [1, 2])
+def test_rows_fitted_to_whole_tables_have_a_page(r, records):
+    work = th.Workload(records.schema, [th.Threshold(("age", "sex"), r), th.Threshold(("pay",))])
+    mechanism = th.RAP(epsilon=5.0, rounds=1, queries_per_round=work.query_count, synthetic_rows=20)
+    release = mechanism.fit(records, work)
+    assert {type(m.target) for m in release.measurements} == {th.Threshold}
+    text = "".join(Elements(report_page(release)).text)
+    assert "2 tables with 271 cells" in text
+    assert "40 measured answers (of each table" in text
 
 
 @pytest.mark.skipif(not shutil.which("chromium"), reason="needs the browser chromium")

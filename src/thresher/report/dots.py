@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 from thresher.report.drawing import (
     CHARACTER,
@@ -22,6 +23,8 @@ MARKS = (
     ("#6b6b6b", "cross"),
     ("#b34700", "square"),
     ("#007a5a", "triangle"),
+    ("#7b3294", "diamond"),
+    ("#1b1f24", "ring"),
 )
 
 
@@ -90,14 +93,14 @@ def errors(labels: Sequence[str], compared: Mapping[str, Sequence[float]]) -> Ma
             text(x, top - 8.0, f"{10.0**power:g}", "middle"),
         ]
     x = 4.0
-    for (name, _), (colour, shape) in zip(compared.items(), MARKS, strict=False):
+    for (name, _), (colour, shape) in zip(compared.items(), cycle(MARKS), strict=False):
         marks += [_mark(shape, x + 4.0, 10.0, colour), text(x + 12.0, 14.0, name, "start")]
         x += 30.0 + len(name) * CHARACTER
     for i, label in enumerate(labels):
         y = top + (i + 0.5) * height
         marks.append(text(left - 8.0, y + 4.0, shortened(label, left - 10.0), "end"))
         marks.append(line(left, y, WIDTH - 20.0, y, "level faint"))
-        for (_, values), (colour, shape) in zip(compared.items(), MARKS, strict=False):
+        for (_, values), (colour, shape) in zip(compared.items(), cycle(MARKS), strict=False):
             marks.append(_mark(shape, place(values[i]), y, colour))
     worst = ", ".join(f"{name} {max(values):.4f}" for name, values in compared.items())
     return picture(
@@ -113,5 +116,9 @@ def _mark(shape: str, x: float, y: float, colour: str) -> Markup:
     if shape == "triangle":
         path = f"M{x:.1f} {y - 4:.1f}l4 7h-8z"
         return tag("path", d=path, fill=colour)
+    if shape == "diamond":
+        return tag("path", d=f"M{x:.1f} {y - 4.5:.1f}l4.5 4.5l-4.5 4.5l-4.5 -4.5z", fill=colour)
+    if shape == "ring":
+        return tag("circle", cx=x, cy=y, r=3.2, stroke=colour, stroke_width="1.6", fill="none")
     path = f"M{x - 3:.1f} {y - 3:.1f}l6 6m0 -6l-6 6"
     return tag("path", d=path, stroke=colour, stroke_width="1.6", fill="none")

@@ -3,9 +3,13 @@
 import math
 from itertools import islice
 
+import numpy as np
+
 from thresher.answers import FromRows, Zeros
+from thresher.privacy.curator import Measurement
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
+from thresher.queries.workload import Workload
 from thresher.release import Release
 from thresher.report.dots import Point, agreement
 from thresher.report.drawing import percent
@@ -41,37 +45,24 @@ def measured(release: Release) -> Markup:
             f"{percent(sigma)} of all {release.n:,}: 95 of 100 noisy answers are "
             f"within ± {percent(WITHIN * sigma)} of the truth.")
     ]  # fmt: skip
-    if queries and isinstance(release.source, FromRows):
-        shown = queries[-MOST_POINTS:]
-        answers = release.answer_many(m.target for m in shown if isinstance(m.target, Query))
-        points = [
-            Point(float(m.answers), answer, WITHIN * m.sigma / m.n)
-            for m, answer in zip(shown, answers, strict=True)
-        ]
+    if isinstance(release.source, FromRows):
+        points = [*_query_points(release, queries), *_table_points(release, tables)]
         inside = sum(abs(p.measured - p.answer) <= p.reach for p in points) / len(points)
+        whose = f"{len(points):,} measured answers" + (
+            " (of each table, the cells that the release says are largest)" if tables else ""
+        )
         parts.append(
             tag(
                 "figure",
                 agreement(points),
-                tag("figcaption", f"{len(points):,} measured answers against what the release "
-                    "says. On the line, both agree. The release is fitted to all of them at "
-                    f"once, and not more closely than their noise warrants: {percent(inside)} "
-                    "are within the reach of their noise."),
+                tag("figcaption", f"{whose} against what the release says. On the line, both "
+                    "agree. The release is fitted to all of them at once, and not more closely "
+                    f"than their noise warrants: {percent(inside)} are within the reach of their "
+                    "noise."),
                 class_="narrow",
             )
         )  # fmt: skip
-        rows = (
-            (m.target.text(release.schema) if isinstance(m.target, Query) else "",
-             percent(point.measured), f"± {percent(point.reach)}", percent(point.answer))
-            for m, point in islice(zip(shown, points, strict=True), MOST_LISTED)
-        )  # fmt: skip
-        parts.append(
-            _details(
-                f"The {'first ' if len(shown) > MOST_LISTED else ''}"
-                f"{min(len(shown), MOST_LISTED):,} of them in words",
-                table(("query", "measured", "noise (95 %)", "release"), rows),
-            )
-        )
+        parts += _in_words(release, queries, points) if queries else []
     if tables:
         listed = (
             (f"{m.target.r} of: {', '.join(m.target.features)}", f"{m.counts.size:,}",
@@ -85,6 +76,41 @@ def measured(release: Release) -> Markup:
             )
         )
     return section("What was measured, and how noisy it is", *parts)
+
+
+def _query_points(release: Release, queries: list[Measurement]) -> list[Point]:
+    shown = queries[-MOST_POINTS:]
+    answers = release.answer_many(m.target for m in shown if isinstance(m.target, Query))
+    return [
+        Point(float(m.answers), answer, WITHIN * m.sigma / m.n)
+        for m, answer in zip(shown, answers, strict=True)
+    ]
+
+
+def _table_points(release: Release, tables: list[Measurement]) -> list[Point]:
+    """The largest cells of each table by the release's own account, which noise did not choose."""
+    shown = tables[-MOST_POINTS:]
+    points = []
+    for m in shown:
+        assert isinstance(m.target, Threshold)
+        says = release.answer_all(Workload(release.schema, [m.target]))[0].reshape(-1)
+        cells = np.argsort(-says, kind="stable")[: max(1, min(20, MOST_POINTS // len(shown)))]
+        counted = m.answers.reshape(-1)
+        reach = WITHIN * m.sigma / m.n
+        points += [Point(float(counted[cell]), float(says[cell]), reach) for cell in cells]
+    return points
+
+
+def _in_words(release: Release, queries: list[Measurement], points: list[Point]) -> list[Markup]:
+    shown = queries[-MOST_POINTS:]
+    rows = (
+        (m.target.text(release.schema) if isinstance(m.target, Query) else "",
+         percent(point.measured), f"± {percent(point.reach)}", percent(point.answer))
+        for m, point in islice(zip(shown, points, strict=False), MOST_LISTED)
+    )  # fmt: skip
+    first = "first " if len(shown) > MOST_LISTED else ""
+    summary = f"The {first}{min(len(shown), MOST_LISTED):,} single queries in words"
+    return [_details(summary, table(("query", "measured", "noise (95 %)", "release"), rows))]
 
 
 def trust(release: Release) -> Markup:
