@@ -254,6 +254,27 @@ class JournaledCurator:
         self._record({"verb": "choose", "rho": str(amount), "chosen": chosen}, [], [])
         return chosen
 
+    def select_table(
+        self,
+        tables: Sequence[Threshold],
+        answers_of: AnswersOf,
+        handicaps: Sequence[int],
+        *,
+        rho: Amount,
+    ) -> Threshold:
+        """As `Curator.select_table`; the first is chosen where all that was left has been lost."""
+        amount, result = self._next("select_table", rho)
+        if result is not None:
+            with self._whole_journal():
+                return tables[int(result["table"])]
+        if not amount:
+            return tables[0]
+        with self._announced(amount, 1):
+            chosen = self._curator.select_table(tables, answers_of, handicaps, rho=amount)
+        entry = {"verb": "select_table", "rho": str(amount), "table": list(tables).index(chosen)}
+        self._record(entry, [], [])
+        return chosen
+
     def _measured(
         self, targets: list[Query | Threshold], result: dict[str, Any]
     ) -> list[Measurement]:

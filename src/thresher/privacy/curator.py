@@ -1,10 +1,10 @@
 """The Curator: the one door between the private records and everything that is published.
 
-It holds the records and the budget, and has three budgeted verbs: `select` (which queries are
-answered worst?), `measure` (what are their noisy answers?) and `choose` (which of several sets of
-answers is best?). Each pays before it looks: the budget is checked, the ledger written and
-flushed, and only then are the records touched. A mechanism is given a Curator, never records, so
-whatever it does with what it gets is post-processing.
+It holds the records and the budget, and has four budgeted verbs: `select` (which queries are
+answered worst?), `select_table` (which table is?), `measure` (what are their noisy answers?) and
+`choose` (which of several sets of answers is best?). Each pays before it looks: the budget is
+checked, the ledger written and flushed, and only then are the records touched. A mechanism is
+given a Curator, never records, so whatever it does with what it gets is post-processing.
 
 Neighbouring data sets have the same number of records and differ in one of them. So n is public,
 as is the schema.
@@ -262,6 +262,43 @@ class Curator:
         ]
         [place] = levelwise_selection([-np.array(worst)], 1, amount, self._randomness)
         return place.position
+
+    def select_table(
+        self,
+        tables: Sequence[Threshold],
+        answers_of: AnswersOf,
+        handicaps: Sequence[int],
+        *,
+        rho: Amount,
+    ) -> Threshold:
+        """Choose, privately, the table whose worst answer is furthest off, less its handicap.
+
+        A table's score is the maximum over its cells of |count - round(n · answer)|, less a public
+        integer. Replacing one record moves each term by at most 1, so also their maximum.
+
+        Args:
+            tables: The candidates.
+            answers_of: The public answers they are compared with, as fractions.
+            handicaps: What is taken off each candidate's score, in counts, by public facts.
+            rho: What the choice spends, however many candidates there are.
+
+        Returns:
+            The chosen table.
+        """
+        if len(tables) == 0 or len(handicaps) != len(tables):
+            raise ParameterError("give at least one candidate, and a handicap for each")
+        workload = Workload(self.schema, tables)
+        amount = exact(rho, "rho")
+        slabs = _slabs_of(workload)
+        nothing = np.empty(0, dtype=np.int64)
+        records = self._pay(amount)
+        worst = -np.array([int(handicap) for handicap in handicaps], dtype=np.int64)
+        largest = np.zeros(len(tables), dtype=np.int64)
+        scores = _Scores(records, workload, slabs, answers_of, nothing)
+        for (position, _), of_slab in zip(slabs, scores, strict=True):
+            largest[position] = max(largest[position], of_slab.max())
+        [place] = levelwise_selection([worst + largest], 1, amount, self._randomness)
+        return tables[place.position]
 
     def _squared_sensitivity(self, target: Query | Threshold, jointly: bool) -> int:
         """How far, squared and in L2, replacing one record moves what is counted for a target."""

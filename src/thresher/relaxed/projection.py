@@ -25,8 +25,7 @@ class Stopping:
 
     The true data set, had it been D', would have a misfit of about 1, and with N answers no
     residual much above √(2 ln N) standard deviations. A fit as good as that is as good as the
-    noise warrants (the discrepancy principle of inverse problems, in both norms). It is asked of
-    each target on its own, lest a million cells hide what a table of ten misses. Going on was
+    noise warrants (the discrepancy principle of inverse problems, in both norms). Going on was
     tried on ADULT, two seeds a case: a misfit of 0.5 or 0.1 took 1.3 to 40 times the iterations,
     and errors moved both ways, about as much as between seeds, but mostly rose at 0.1 for r < k.
     Where targets are many and so noisy that even a random D' passes for the truth, D' still
@@ -56,11 +55,10 @@ class Stopping:
         if self.window < 1 or self.iterations < 0:
             raise ParameterError("window must be at least 1, and iterations at least 0")
 
-    def is_good(self, part: Residuals) -> bool:
-        """Whether one target is met as well as its noise warrants."""
-        within_reach = np.sqrt(2.0 * np.log(max(part.count, 2))) + self.largest
-        mean = part.misfit / part.count
-        return bool(mean <= self.misfit and part.largest <= within_reach)
+    def is_good(self, latest: Residuals) -> bool:
+        """Whether the answers are met as well as their noise warrants."""
+        within_reach = np.sqrt(2.0 * np.log(max(latest.count, 2))) + self.largest
+        return bool(latest.misfit <= self.misfit and latest.largest <= within_reach)
 
     def reason(self, misfits: Sequence[float], latest: Residuals) -> str | None:
         """Why to stop, or None to go on.
@@ -70,7 +68,7 @@ class Stopping:
             latest: The residuals now.
 
         Example:
-            >>> near, far = Residuals(16, 14.0, largest=2.5), Residuals(16, 14.0, largest=3.9)
+            >>> near, far = Residuals(16, 0.8, largest=2.5), Residuals(16, 0.8, largest=3.9)
             >>> Stopping().reason([9.0, 1.0, 0.8], near)
             'noise'
             >>> Stopping().reason([9.0, 1.0, 0.8], far) is None
@@ -78,7 +76,7 @@ class Stopping:
         """
         fall = misfits[0] - misfits[-1]
         gain = misfits[-2] - misfits[-1] if len(misfits) > 1 else np.inf
-        good = all(self.is_good(part) for part in latest.parts or (latest,))
+        good = self.is_good(latest)
         if good and gain <= self.last_gain * fall:
             return "noise"
         if len(misfits) > self.iterations:

@@ -32,13 +32,11 @@ class Residuals:
         count: How many answers.
         misfit: Sum of squared standardised residuals; over all targets together, their mean.
         largest: The largest of their absolute values.
-        parts: Of all targets together, those of each.
     """
 
     count: int
     misfit: float
     largest: float
-    parts: tuple["Residuals", ...] = ()
 
 
 class Target(Protocol):
@@ -206,7 +204,6 @@ class Misfit:
             count=len(self),
             misfit=sum(part.misfit for part in parts) / len(self),
             largest=max(part.largest for part in parts),
-            parts=tuple(parts),
         )
 
 
