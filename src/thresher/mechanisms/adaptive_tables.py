@@ -39,7 +39,7 @@ SELECTION_SHARE = Fraction(1, 4)
 OWN_SHARE = 0.3
 """How much of a row of the first D' is one record drawn from the product of the one-way tables."""
 
-ITERATIONS = 60
+ITERATIONS = 20
 """The most iterations of a fit after a round; the next round goes on from there."""
 
 
