@@ -31,9 +31,10 @@ def test_a_sample_reads_back_under_the_schema(release, thresher, ending):
 
 def test_the_same_seed_gives_the_same_file(release, thresher):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        assert "50 synthetic records" in thresher(
-            f"sample release --rows 50 --seed {seed} -o {name}.csv"
-        ).out
+        assert (
+            "50 synthetic records"
+            in thresher(f"sample release --rows 50 --seed {seed} -o {name}.csv").out
+        )
     a, b, c = (Path(f"{name}.csv").read_text() for name in "abc")
     assert a == b != c
     assert list(pd.read_csv("a.csv").columns) == ["age", "town", "pay"]
