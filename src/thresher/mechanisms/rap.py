@@ -3,6 +3,7 @@
 import dataclasses
 from dataclasses import dataclass
 from fractions import Fraction
+from math import sqrt
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -25,7 +26,7 @@ from thresher.schema import Schema
 
 Selection = Literal["oneshot", "iterative"]
 
-BALANCE = 40.0
+BALANCE = 2.5
 QUERIES_PER_ROUND = 4
 ITERATIONS = 100
 """Iterations of a fit, roughly, for the estimate."""
@@ -129,8 +130,9 @@ class RAP(Mechanism):
         """With T and K: as given, or by a rule that uses public facts only.
 
         The error has two parts: what has not been measured, which falls with T·K, and the noise of
-        what has, √(T·K/ρ)/n, which grows with it. They balance at T·K ∝ n·√ρ, as in all
-        mechanisms of this kind (Hardt & Rothblum 2010). Where T is free, few queries per round.
+        what has, √(T·K/ρ)/n, which grows with it. So the best T·K grows with n·√ρ; how fast
+        depends on the first part, which the paper's experiments and ours put near its square root.
+        Where T is free, few queries per round: that is best for r < k and no worse for r = k.
         """
         for name in ("rounds", "queries_per_round", "synthetic_rows"):
             value = getattr(self, name)
@@ -146,7 +148,8 @@ class RAP(Mechanism):
             raise ParameterError(
                 f"optimizer must be one of {', '.join(OPTIMISERS)}, not {self.optimizer!r}"
             )
-        total = min(max(4, round(n * float(rho) ** 0.5 / BALANCE)), workload.query_count)
+        wanted = max(4, round(BALANCE * sqrt(n * sqrt(float(rho)))))
+        total = min(wanted, workload.query_count)
         per_round = self.queries_per_round or max(1, min(QUERIES_PER_ROUND, total))
         if self.queries_per_round is None and self.rounds is not None:
             per_round = max(1, round(total / self.rounds))
