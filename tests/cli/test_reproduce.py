@@ -42,6 +42,7 @@ MISTAKES = [
     ("forms", "-o FOLDER"),
     ("fig7 -o out", "there is no figure 'fig7'"),
     ("forms -o out --scale huge", "--scale must be one of smoke, quick, paper"),
+    ("forms -o out --scale quick --data loans", "--data: scale quick has adult, not 'loans'"),
     ("forms -o out --optimizer sgd", "--optimizer must be one of"),
     ("forms -o out --loans none.csv", "--loans none.csv: cannot be read"),
     ("forms -o out --processes 0", "--processes"),

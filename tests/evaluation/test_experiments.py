@@ -9,7 +9,7 @@ import pytest
 
 from thresher.data import datasets
 from thresher.errors import DataError, ParameterError
-from thresher.evaluation import errors_of
+from thresher.evaluation import FutureError, errors_of
 from thresher.evaluation.experiments import data, drift_effect, future_error, plots, thresholds
 from thresher.evaluation.experiments.adaptivity import map_of
 from thresher.evaluation.experiments.figure import best_pairs
@@ -219,6 +219,17 @@ def test_a_future_fit_has_its_drifts_and_their_distance():
     assert len(found["future"]["0"]) == task.future
     assert found["variation"]["0"] == 0.0
     assert found["variation"]["1"] > 0.8
+
+
+def test_a_rise_is_paired_within_repetitions():
+    def estimate(*means):
+        errors = FutureError(tuple((mean, mean) for mean in means), shared=False)
+        return future_error.Estimate(4, 4, 0.1, errors, 0.0)
+
+    rise, reach = drift_effect.paired_rise(estimate(0.1, 0.5, 0.9), estimate(0.2, 0.6, 1.0))
+    assert (rise, reach) == pytest.approx((0.1, 0.0))
+    rise, reach = drift_effect.paired_rise(estimate(0.0, 0.0), estimate(0.1, 0.3))
+    assert (rise, reach) == pytest.approx((0.2, 12.706 * 0.1), rel=1e-3)
 
 
 def test_without_jax_the_reference_is_skipped_and_says_so(monkeypatch):

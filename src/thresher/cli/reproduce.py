@@ -28,6 +28,9 @@ def reproduce(
         typer.Option("--output", "-o", help="A folder; a rerun goes on from what is there."),
     ] = None,
     list_figures: Annotated[bool, typer.Option("--list", help="List the figures.")] = False,
+    data: Annotated[
+        str | None, typer.Option(help="Only adult, or only loans; both if not given.")
+    ] = None,
     loans: Annotated[
         Path | None,
         typer.Option(help="The LOANS file (loans.csv); a made-up stand-in if not given."),
@@ -46,7 +49,8 @@ def reproduce(
     """Run the paper's experiments and draw its figures.
 
     Results go to one file, `results.csv`, run by run: after an interruption the same command goes
-    on where it stopped. At scale `paper` everything takes days on one machine.
+    on where it stopped. At scale `paper` ADULT takes some weeks of one core, and LOANS a year: see
+    --data and --dask.
     """
     for module in NEEDED:
         if find_spec(module) is None:
@@ -72,7 +76,9 @@ def reproduce(
     experiments.figures_named(figures)
     name, sources = loans_source(loans)
     wanted = replace(experiments.scale_named(scale).with_loans(name), optimizer=optimizer)
-    titles = [title_of(data) for data in wanted.data]
+    if data is not None:
+        wanted = wanted.only(data)
+    titles = [title_of(name) for name in wanted.data]
     say(f"scale {scale}: {', '.join(titles)}")
     began = time.perf_counter()
     with _progress() as watch:

@@ -1,16 +1,19 @@
 """Figure "Effect of drift": future error of RAP by γ, with a small history and a Geometric F_H."""
 
+import math
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from thresher.evaluation.experiments import plots
 from thresher.evaluation.experiments.data import ADULT, title_of
 from thresher.evaluation.experiments.figure import Context, PaperFigure, pair_name
-from thresher.evaluation.experiments.future_error import estimates
+from thresher.evaluation.experiments.future_error import Estimate, estimates
 from thresher.evaluation.experiments.grid import Task
 from thresher.evaluation.experiments.scales import Scale
 from thresher.evaluation.experiments.tasks import FutureFit
+from thresher.evaluation.future import student_t
 
 
 def fits(scale: Scale, data: str) -> Sequence[FutureFit]:
@@ -43,21 +46,38 @@ def tasks(scale: Scale) -> Sequence[Task]:
 
 
 def collected(context: Context) -> pd.DataFrame:
-    """Future error by γ, of the (T, K) with the least present error."""
+    """Future error by γ, of the (T, K) with the least present error, and its rise since no drift.
+
+    A fit is asked about every drift, so rises are compared within repetitions.
+    """
     rows = []
     for data in context.scale.data:
         wanted = fits(context.scale, data)
+        still: Estimate | None = None
         for drift in context.scale.future.drifts:
             best = min(estimates(context, wanted, drift), key=lambda e: e.present)
             low, high = best.future.interval
+            still = still or best
+            rise, reach = paired_rise(still, best)
             rows.append(
                 {
                     "data": data, "size": wanted[0].size, "gamma": drift,
                     "future": best.future.mean, "low": low, "high": high,
+                    "rise": rise, "rise low": rise - reach, "rise high": rise + reach,
                     "variation": best.variation, "pair": pair_name(best.rounds, best.per_round),
                 }
             )  # fmt: skip
     return pd.DataFrame(rows)
+
+
+def paired_rise(still: Estimate, drifted: Estimate) -> tuple[float, float]:
+    """The mean rise of future error within repetitions, and how far its 95 % interval reaches."""
+    pairs = zip(still.future.by_repetition, drifted.future.by_repetition, strict=True)
+    rises = [float(np.mean(after) - np.mean(before)) for before, after in pairs]
+    if len(rises) < 2:
+        return float(np.mean(rises)), math.inf
+    spread = float(np.std(rises, ddof=1)) / math.sqrt(len(rises))
+    return float(np.mean(rises)), student_t(len(rises) - 1) * spread
 
 
 def draw(context: Context) -> None:
@@ -83,7 +103,7 @@ def draw(context: Context) -> None:
                 )
             plots.draw_curves(axes, curves)
             axes.set_xlabel(about)
-            axes.set_ylim(bottom=0)
+            plots.errors_axis(axes)
         panels[0].set_ylabel("future error (share of records)")
         plots.legend_below(figure, panels[0], 1)
         context.save(figure, "drift-effect")

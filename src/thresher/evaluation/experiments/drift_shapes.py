@@ -42,8 +42,9 @@ def draw_histograms(context: Context) -> None:
                 axes.bar(range(1, len(order) + 1), chances, color=plots.BLUE, width=0.9)
                 axes.set_ylim(0, 0.55)
                 axes.set_title(f"γ = {drift:g}")
-                axes.set_xlabel("feature")
-                axes.label_outer()
+                axes.set_xlabel("feature" if row is panels[-1] else "")
+                if axes is not row[0]:
+                    axes.tick_params(labelleft=False)
                 rows += [
                     {"schema": name, "gamma": drift, "feature": i, "probability": chance}
                     for i, chance in enumerate(chances, start=1)

@@ -61,7 +61,7 @@ class Context:
             told.insert(0, "data set", told["data"].map(title_of))
             told = told.drop(columns="data")
         path = self.folder / f"{stem}.csv"
-        write_text(path, told.to_csv(index=False, float_format="%.6g"))
+        write_text(path, told.to_csv(index=False, float_format="%.8g"))
         self.written.append(path)
 
     def save(self, figure: Figure, name: str) -> None:

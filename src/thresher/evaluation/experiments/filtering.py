@@ -112,12 +112,16 @@ def _draw_data(
                 )
                 span = np.geomspace(float(seen[by].min()), float(seen[by].max()), BETWEEN)
                 fitted = compared[data, by].predicted(epsilon, np.log(span), filtered)
-                axes.plot(span, fitted, linestyle=plots.DASHES[style], label=label, color=colour)
+                axes.plot(span, fitted, linestyle=plots.DASHES[style], color=colour)
+                # What the legend shows: a point and the line through many.
+                axes.plot(
+                    [], [], linestyle=plots.DASHES[style], marker=plots.MARKERS[style],
+                    color=colour, label=label,
+                )  # fmt: skip
             if by == "size":
                 plots.sizes_axis(axes, sorted(here["size"].unique()), SIZES[by])
             else:
-                axes.set_xscale("log")
-                axes.set_xlabel(SIZES[by])
+                plots.counts_axis(axes, SIZES[by])
             axes.set_title(f"by {ABOUT[by]} (p = {compared[data, by].p_value:.2g})")
         panels[0].set_ylabel("present error (share of records)")
         plots.legend_below(figure, panels[0], 2)

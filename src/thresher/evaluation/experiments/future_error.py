@@ -147,15 +147,16 @@ def _draw_lines(context: Context, data: str, found: pd.DataFrame) -> None:
                         list(line["size"]),
                         list(line["future"]),
                         style,
-                        list(line["low"]),
-                        list(line["high"]),
+                        None if label == OPT else list(line["low"]),
+                        None if label == OPT else list(line["high"]),
+                        hollow=label == OPT,
                         notes=list(line["pair"]) if label == RAP_LABEL else (),
                     )
                 )
             plots.draw_curves(axes, curves)
             plots.sizes_axis(axes, grid.sizes, "|W_H|, historical thresholds")
             axes.set_title(NAMES[shape])
-            axes.set_ylim(-0.05, 1.05)
+            axes.set_ylim(-0.1, 1.05)
         panels[0].set_ylabel("future error (share of records)")
         plots.legend_below(figure, panels[0], 3)
         context.save(figure, context.name("future-error", data))

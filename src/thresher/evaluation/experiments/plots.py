@@ -5,6 +5,7 @@ that a copy in black and white says the same. Heat maps use cividis, print their
 the best cell.
 """
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,13 +19,15 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 2, 1, 2)), "-", "--", ":")
+LETTERS_PER_INCH = 13
+"""Of a title, so that it stays on the page."""
 
 SETTINGS: Any = {
     "font.family": "DejaVu Sans",
@@ -32,6 +35,7 @@ SETTINGS: Any = {
     "axes.titlesize": 8.5,
     "axes.labelsize": 8.0,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "axes.spines.top": False,
     "axes.spines.right": False,
     "grid.color": "#DDDDDD",
@@ -58,6 +62,7 @@ class Curve:
         low: Lower ends of intervals.
         high: Upper ends of intervals.
         notes: Words beside the points.
+        hollow: Open markers, for a line that may lie on another.
     """
 
     label: str
@@ -67,6 +72,7 @@ class Curve:
     low: Sequence[float] | None = None
     high: Sequence[float] | None = None
     notes: Sequence[str] = ()
+    hollow: bool = False
 
 
 @contextmanager
@@ -75,9 +81,11 @@ def page(
 ) -> Iterator[tuple[Figure, list[list[Axes]]]]:
     """A figure with a title and panels, in the common style."""
     with mpl.rc_context(SETTINGS):
-        figure = Figure(figsize=(max(width * columns, 4.2), height * rows + 0.5))
+        across = max(width * columns, 4.2)
+        figure = Figure(figsize=(across, height * rows + 0.5))
         FigureCanvasAgg(figure)
-        figure.suptitle(title, fontsize=9)
+        lines = (textwrap.fill(line, int(LETTERS_PER_INCH * across)) for line in title.split("\n"))
+        figure.suptitle("\n".join(lines), fontsize=9)
         yield figure, figure.subplots(rows, columns, squeeze=False).tolist()
 
 
@@ -101,6 +109,8 @@ def draw_curves(axes: Axes, curves: Sequence[Curve]) -> None:
             marker=MARKERS[look],
             linestyle=DASHES[look],
             label=curve.label,
+            markerfacecolor="none" if curve.hollow else COLOURS[look],
+            markersize=7.5 if curve.hollow else None,
             zorder=3,
         )
         if curve.low is not None and curve.high is not None:
@@ -129,6 +139,18 @@ def sizes_axis(axes: Axes, sizes: Sequence[float], label: str) -> None:
     axes.set_xlabel(label)
     if len(sizes) > 1:
         axes.set_xlim(min(sizes) / 1.6, max(sizes) * 1.6)
+
+
+def counts_axis(axes: Axes, label: str) -> None:
+    """A logarithmic axis for numbers of many sizes, with a tick for each power of ten."""
+    axes.set_xscale("log")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xlabel(label)
+
+
+def errors_axis(axes: Axes) -> None:
+    """Errors from 0 to what there is; wide intervals are cut where no error can be."""
+    axes.set_ylim(0, min(1.05, axes.get_ylim()[1]))
 
 
 def legend_below(figure: Figure, axes: Axes, columns: int) -> None:

@@ -121,7 +121,7 @@ def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:
             plots.draw_curves(axes, curves)
             plots.sizes_axis(axes, sizes_within(data, grid.k, grid.sizes), "|W|, thresholds")
             axes.set_title(f"ε = {epsilon:g}")
-            axes.set_ylim(bottom=-0.05)
+            axes.set_ylim(bottom=-0.12)
         panels[0].set_ylabel("present error (share of records)")
         plots.legend_below(figure, panels[0], 4)
         context.save(figure, context.name("present-error", data))

@@ -87,6 +87,7 @@ class Future:
     training_size: int = 4
     training_pair: tuple[int, int] = (16, 4)
     training_every: int = 1
+    training_repetitions: int = 3
     training_future: int = 100
     future: int = 100
     repetitions: int = 5
@@ -130,6 +131,19 @@ class Scale:
             return self
         return replace(self, data=tuple(name if data == LOANS_LIKE else data for data in self.data))
 
+    def only(self, begins: str) -> "Scale":
+        """The same on one of its data sets, `adult` or `loans`.
+
+        Example:
+            >>> PAPER.only("adult").data
+            ('adult',)
+        """
+        kept = tuple(data for data in self.data if data.startswith(begins)) if begins else ()
+        if not kept:
+            known = ", ".join(dict.fromkeys(data.split("-")[0] for data in self.data))
+            raise ParameterError(f"--data: scale {self.name} has {known}, not {begins!r}")
+        return replace(self, data=kept)
+
 
 PAPER = Scale(name="paper")
 
@@ -140,7 +154,6 @@ QUICK = Scale(
         sizes=(1, 4, 16, 64),
         pairs=grid_of((1, 4, 16), (4, 16, 64)),
         map_size=64,
-        repetitions=2,
     ),
     thresholds=Thresholds(
         sizes=(1, 4, 16),
@@ -166,7 +179,7 @@ QUICK = Scale(
         sizes=(1, 4, 16, 64),
         non_adaptive_sizes=(1, 4, 16, 64),
         reference_sizes=(1, 4, 16, 64),
-        reference_iterations=200,
+        reference_iterations=50,
         forms_repeats=9,
         repetitions=1,
     ),
@@ -200,6 +213,7 @@ SMOKE = Scale(
         training_size=2,
         training_pair=(2, 4),
         training_every=5,
+        training_repetitions=2,
         training_future=5,
         future=5,
         repetitions=2,

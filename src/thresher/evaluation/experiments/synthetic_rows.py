@@ -45,7 +45,8 @@ def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:
     title = context.title(
         data,
         f"{grid.map_size} r-of-{grid.k} thresholds{filter_words(context.scale)}, "
-        f"ε = {grid.map_epsilon:g}, best (T,K) at each point",
+        f"ε = {grid.map_epsilon:g}, best of {len(grid.rows_pairs)} (T,K) at each point, "
+        f"mean of {grid.repetitions} repetition(s)",
     )
     with plots.page(1, 2, title=title, width=3.0, height=2.5) as (figure, [panels]):
         for axes, (column, words) in zip(panels, PANELS.items(), strict=True):

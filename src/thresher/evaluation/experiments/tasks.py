@@ -36,6 +36,8 @@ Shape = Literal["uniform", "zipf", "geometric"]
 ALL = 0
 """In place of K: all m queries; with T = 1 this is the non-adaptive RAP."""
 DIGITS = 6
+SMALL = 15_000.0
+"""Queries of a threshold that the filter leaves, roughly."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,13 +57,18 @@ class Fit(Task):
     seed: int
 
     @property
-    def cost(self) -> float:
-        """Selection looks at every query in every round."""
+    def queries_per_threshold(self) -> float:
+        """About how many queries a threshold has."""
         sizes = schema_of(self.data).sizes
-        queries = self.size * (sum(sizes) / len(sizes)) ** self.k
-        rounds = {"all0": 0, "gaussian_per_query": 1, "rap": self.rounds}[self.mechanism]
+        return float((sum(sizes) / len(sizes)) ** self.k)
+
+    @property
+    def cost(self) -> float:
+        """Roughly the seconds it takes: every round looks at every query on every row."""
+        rounds = self.rounds if self.mechanism == "rap" else 0
+        products = self.size * self.queries_per_threshold * self.synthetic_rows
         slower = 1 if self.r == self.k else self.k
-        return 1e7 + queries * (10 + slower * rounds * self.synthetic_rows / 4)
+        return 0.2 + rounds * (0.06 + 4e-11 * slower * products)
 
     def fitted(self, records: Records, workload: Workload, mechanism: Mechanism) -> Release:
         """Fit, with the task's own noise."""
@@ -95,6 +102,11 @@ class PresentFit(Fit):
 
     filtered: bool = False
     selection: Literal["oneshot", "iterative"] = "oneshot"
+
+    @property
+    def queries_per_threshold(self) -> float:
+        """About how many; the filter leaves the small ones."""
+        return min(super().queries_per_threshold, SMALL if self.filtered else math.inf)
 
     def workload(self, records: Records) -> Workload:
         """The same thresholds whatever mechanism, budget and r: runs are compared in pairs."""
@@ -135,6 +147,11 @@ class FutureFit(Fit):
     distribution: Shape
     drifts: tuple[float, ...] = (0.0,)
     future: int
+
+    @property
+    def cost(self) -> float:
+        """Future thresholds are looked at once for every drift."""
+        return super().cost + 0.006 * len(self.drifts) * self.future
 
     def history(self, schema: Schema) -> tuple[FeatureDistribution, Workload]:
         """F_H, and W_H drawn from it independently: a threshold may come up again."""

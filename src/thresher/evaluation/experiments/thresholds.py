@@ -101,7 +101,7 @@ def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:
                 plots.draw_curves(axes, [_curve(here, label) for label in STYLES])
                 plots.sizes_axis(axes, sizes_within(data, grid.k, grid.sizes), "|W|, thresholds")
                 axes.set_title(f"r = {r}, ε = {epsilon:g}")
-                axes.set_ylim(-0.1, 1.05)
+                axes.set_ylim(-0.17, 1.05)
             row[0].set_ylabel("present error")
         plots.legend_below(figure, panels[0][0], 3)
         name = context.name("thresholds-error", data)

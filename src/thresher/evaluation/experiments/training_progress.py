@@ -20,7 +20,7 @@ SHAPES: tuple[Shape, ...] = ("uniform", "geometric")
 
 
 def runs(scale: Scale) -> Sequence[TrainingRun]:
-    """One fit for each distribution."""
+    """Fits for each distribution; the first of each is drawn in full."""
     grid = scale.future
     rounds, per_round = grid.training_pair
     return [
@@ -34,12 +34,13 @@ def runs(scale: Scale) -> Sequence[TrainingRun]:
             queries_per_round=per_round,
             synthetic_rows=grid.synthetic_rows,
             optimizer=scale.optimizer,
-            seed=0,
+            seed=seed,
             distribution=shape,
             future=grid.training_future,
             every=grid.training_every,
         )
         for shape in SHAPES
+        for seed in range(grid.training_repetitions)
     ]
 
 
@@ -55,7 +56,7 @@ def draw(context: Context) -> None:
     columns = ("iteration", "round", "misfit", "present", "future")
     parts = [
         pd.DataFrame({name: result[name] for name in columns}).assign(
-            distribution=task.distribution, data=task.data
+            distribution=task.distribution, seed=task.seed, data=task.data
         )
         for task, result in watched
     ]
@@ -65,10 +66,18 @@ def draw(context: Context) -> None:
     title = context.title(
         data,
         f"{grid.r}-of-{grid.k} thresholds, |W_H| = {grid.training_size}, ε = {grid.epsilon:g}, "
-        f"T = {rounds}, K = {per_round}; one fit each",
+        f"T = {rounds}, K = {per_round}; one fit in full, other repetitions thin",
     )
-    with plots.page(1, len(watched), title=title, width=3.4, height=2.7) as (figure, [panels]):
-        for axes, (task, result) in zip(panels, watched, strict=True):
+    with plots.page(1, len(SHAPES), title=title, width=3.4, height=2.7) as (figure, [panels]):
+        for axes, shape in zip(panels, SHAPES, strict=True):
+            here = [found for task, found in watched if task.distribution == shape]
+            for other in here[1:]:
+                for column, style in (("present", 0), ("future", 1)):
+                    axes.plot(
+                        other["iteration"], other[column], color=plots.COLOURS[style],
+                        linestyle=plots.DASHES[style], linewidth=0.7, alpha=0.5,
+                    )  # fmt: skip
+            result = here[0]
             x = result["iteration"]
             for label, column, style in (
                 ("present error", "present", 0),
@@ -90,7 +99,7 @@ def draw(context: Context) -> None:
             axes.plot(
                 [], [], color=plots.GREEN, linestyle=plots.DASHES[2], label="loss (right axis)"
             )
-            axes.set_title(NAMES[task.distribution])
+            axes.set_title(NAMES[shape])
             axes.set_xlabel("iteration, over all rounds")
             axes.set_ylabel("error (share of records)")
             axes.set_ylim(0, 1.05)
