@@ -67,7 +67,8 @@ def answer_queries(rows: RelaxedRows, schema: Schema, queries: Iterable[Query]) 
         factors = np.empty((len(places), rows.count), dtype=np.float32)
         for condition, place in places.items():
             block = rows.block(schema.index(condition.feature))
-            # Rounding may lift the sum of many columns above 1, and answers with it.
             factors[place] = np.minimum(block[list(condition.codes)].sum(axis=0), 1.0)
         met = RelaxedRows(factors, (1,) * len(places))
-        yield from answers(met, SelectedQueries.of(columns, [q.r for q in batch])).tolist()
+        found = answers(met, SelectedQueries.of(columns, [q.r for q in batch]))
+        # Rounding may lift a sum of columns, or a sum over counts of matches, above 1.
+        yield from np.clip(found, 0.0, 1.0).tolist()
