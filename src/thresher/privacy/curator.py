@@ -11,10 +11,10 @@ as is the schema.
 """
 
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 from weakref import WeakKeyDictionary
 
 import numba
@@ -52,6 +52,8 @@ TRIES = 3
 
 WORTH_SHARING = 100_000
 """Below this many queries, starting a second thread takes longer than the work."""
+
+Result = TypeVar("Result")
 
 _records: "WeakKeyDictionary[Curator, Records]" = WeakKeyDictionary()
 """Which records each Curator holds: kept here, so that no attribute of it hands them out."""
@@ -196,7 +198,9 @@ class Curator:
             scores = _Scores(records, workload, slabs, answers_of, barred)
             try:
                 with products_on_one_core():
-                    places = levelwise_selection(scores, int(count), amount, self._randomness)
+                    places = levelwise_selection(
+                        scores, int(count), amount, self._randomness, each=scores.each
+                    )
             except _AnswersChangedError:
                 # What was drawn is thrown away unseen, for a reason that is public: the answers.
                 continue
@@ -257,8 +261,7 @@ class Curator:
         nothing = np.empty(0, dtype=np.int64)
         records = self._pay(amount)
         worst = [
-            max(int(scores.max()) for scores in _Scores(records, workload, slabs, answers, nothing))
-            for answers in listed
+            max(_Scores(records, workload, slabs, answers, nothing).largest()) for answers in listed
         ]
         [place] = levelwise_selection([-np.array(worst)], 1, amount, self._randomness)
         return place.position
@@ -295,8 +298,8 @@ class Curator:
         worst = -np.array([int(handicap) for handicap in handicaps], dtype=np.int64)
         largest = np.zeros(len(tables), dtype=np.int64)
         scores = _Scores(records, workload, slabs, answers_of, nothing)
-        for (position, _), of_slab in zip(slabs, scores, strict=True):
-            largest[position] = max(largest[position], of_slab.max())
+        for (position, _), of_slab in zip(slabs, scores.largest(), strict=True):
+            largest[position] = max(largest[position], of_slab)
         [place] = levelwise_selection([worst + largest], 1, amount, self._randomness)
         return tables[place.position]
 
@@ -370,11 +373,17 @@ class _Scores:
         self._open = threading.local()
         self._marks: dict[int, int] = {}
 
-    def __iter__(self) -> Iterator[npt.NDArray[np.int64]]:
-        indices = range(len(self._slabs))
-        if self._workload.query_count < WORTH_SHARING:
-            return map(self.__getitem__, indices)
-        return in_order(self.__getitem__, indices)
+    def __len__(self) -> int:
+        return len(self._slabs)
+
+    def each(self, function: Callable[[int], Result], indices: range) -> Iterator[Result]:
+        """Apply a function to the indices of slabs, in order, on all cores if it is worth it."""
+        shared = self._workload.query_count >= WORTH_SHARING
+        return in_order(function, indices) if shared else map(function, indices)
+
+    def largest(self) -> Iterator[int]:
+        """The largest score of each slab."""
+        return self.each(lambda index: int(self[index].max()), range(len(self)))
 
     def __getitem__(self, index: int) -> npt.NDArray[np.int64]:
         position, slab = self._slabs[index]

@@ -7,8 +7,7 @@ looked at again to find it. No noise per query is needed, and the scores of all 
 """
 
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
@@ -34,7 +33,7 @@ _MOST_MEMBERS: Final = 2**512
 class Slabs(Protocol):
     """Scores in slabs, any of which can be had again, the same as before."""
 
-    def __iter__(self) -> Iterator[Scores]: ...
+    def __len__(self) -> int: ...
     def __getitem__(self, index: int, /) -> Scores: ...
 
 
@@ -70,6 +69,33 @@ def excluding(scores: Scores, positions: Iterable[int]) -> NDArray[np.int64]:
     marked = integers(scores).copy()
     marked.reshape(-1)[np.fromiter(positions, dtype=np.int64)] = EXCLUDED
     return marked
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tally:
+    """How many queries of a slab, or of several, stand at each level; as private as the scores.
+
+    Attributes:
+        levels: The levels that have members, ascending.
+        sizes: How many members each has.
+    """
+
+    levels: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+
+def tallied(scores: Scores) -> Tally:
+    """Count one slab of queries by level, skipping those marked `EXCLUDED`."""
+    flat = integers(scores).ravel()
+    low, high = _lowest_and_highest(flat)
+    if low <= high and max(-low, high) > _HIGHEST_LEVEL:
+        raise ParameterError("scores must lie between -2^61 and 2^61.")
+    if low <= high and high - low < max(4 * flat.size, 2**12):
+        sizes = np.zeros(high - low + 1, dtype=np.int64)
+        _tally(flat, low, sizes)
+        levels = np.flatnonzero(sizes)
+        return Tally(levels + low, sizes[levels])
+    return Tally(*np.unique(flat[flat != EXCLUDED], return_counts=True))
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,9 +143,8 @@ class Levels:
     """
 
     def __init__(self) -> None:
-        self._listed: Counter[int] = Counter()
         self._implicit = 0
-        self._slabs: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
+        self._slabs: list[Tally] = []
 
     def __repr__(self) -> str:
         return f"Levels(members={self.members})"
@@ -127,26 +152,11 @@ class Levels:
     @property
     def members(self) -> int:
         """How many queries there are to choose from, listed and implicit."""
-        return self._listed.total() + self._implicit
+        return sum(int(slab.sizes.sum()) for slab in self._slabs) + self._implicit
 
-    def add(self, scores: Scores) -> None:
-        """Count one slab of listed queries, skipping those marked `EXCLUDED`."""
-        flat = integers(scores).ravel()
-        low, high = _lowest_and_highest(flat)
-        if low > high:
-            self._slabs.append((flat[:0], flat[:0]))
-            return
-        if max(-low, high) > _HIGHEST_LEVEL:
-            raise ParameterError("scores must lie between -2^61 and 2^61.")
-        if high - low < max(4 * flat.size, 2**12):
-            sizes = np.zeros(high - low + 1, dtype=np.int64)
-            _tally(flat, low, sizes)
-            levels, sizes = np.flatnonzero(sizes) + low, sizes[sizes > 0]
-        else:
-            levels, sizes = np.unique(flat[flat != EXCLUDED], return_counts=True)
-        self._slabs.append((levels, sizes))
-        for level, size in zip(levels.tolist(), sizes.tolist(), strict=True):
-            self._listed[level] += size
+    def add(self, slab: Scores | Tally) -> None:
+        """Count one slab of listed queries, given as scores or as their tally."""
+        self._slabs.append(slab if isinstance(slab, Tally) else tallied(slab))
 
     def add_implicit(self, number: int) -> None:
         """Count `number` more queries at level 0 that are not listed anywhere, nor excluded."""
@@ -176,13 +186,15 @@ class Levels:
             guard: Widens the band, relative to the total weight, in which floating point is not
                 trusted. It has no effect on the distribution; at 1 every draw is decided exactly.
         """
-        count = selections(count, self.members)
+        members = self.members
+        count = selections(count, members)
         if count == 0:
             return []
+        listed_at = self._listed()
+        sizes = {**listed_at, 0: listed_at.get(0, 0) + self._implicit}
+        levels = sorted((level for level, size in sizes.items() if size), reverse=True)
         # Python integers have no largest value; int64, which is faster, is used when it suffices.
-        kind = "int64" if self.members < 2**63 else "object"
-        sizes = self._listed + Counter({0: self._implicit})
-        levels = sorted(sizes, reverse=True)
+        kind = "int64" if members < 2**63 else "object"
         ladder = Ladder(
             np.array(levels, dtype=np.int64),
             np.array([sizes[level] for level in levels], dtype=kind),
@@ -197,10 +209,27 @@ class Levels:
             swaps, index = moved.setdefault(level, {}), randomness.below(left)
             rank = swaps.get(index, index)
             swaps[index] = swaps.get(left - 1, left - 1)
-            listed = self._listed[level]
+            listed = listed_at.get(level, 0)
             draws.append(Draw(level, rank if rank < listed else rank - listed, rank < listed))
             ladder = ladder.without_one(at)
         return draws
+
+    def _listed(self) -> dict[int, int]:
+        """How many listed queries stand at each level."""
+        if not self._slabs:
+            return {}
+        levels = np.concatenate([slab.levels for slab in self._slabs])
+        sizes = np.concatenate([slab.sizes for slab in self._slabs])
+        low, high = _lowest_and_highest(levels)
+        if high - low < max(4 * levels.size, 2**12):
+            found, place = np.arange(low, high + 1), levels - low
+        else:
+            found, place = np.unique(levels, return_inverse=True)
+        totals = np.zeros(len(found), dtype=np.int64)
+        np.add.at(totals, place, sizes)
+        return {
+            level: size for level, size in zip(found.tolist(), totals.tolist(), strict=True) if size
+        }
 
     def locate(self, draws: Sequence[Draw], slabs: Slabs) -> list[Place]:
         """Find the drawn queries; only the slabs that hold one are asked for again.
@@ -224,9 +253,9 @@ class Levels:
         wanted: dict[tuple[int, int], list[tuple[int, int]]] = {}
         if not self._slabs:
             return places
-        level_of = np.concatenate([levels for levels, _ in self._slabs])
-        size_of = np.concatenate([sizes for _, sizes in self._slabs])
-        slab_of = np.repeat(np.arange(len(self._slabs)), [len(s) for _, s in self._slabs])
+        level_of = np.concatenate([slab.levels for slab in self._slabs])
+        size_of = np.concatenate([slab.sizes for slab in self._slabs])
+        slab_of = np.repeat(np.arange(len(self._slabs)), [len(s.levels) for s in self._slabs])
         for level in {draw.level for draw in draws if draw.listed}:
             here = np.flatnonzero(level_of == level)
             ends = np.cumsum(size_of[here])

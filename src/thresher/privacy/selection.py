@@ -15,6 +15,7 @@ floating-point Gumbel noise for every query: for research and tests. A release u
 `levelwise_selection`, which needs no noise per query and never holds all scores: see `levels`.
 """
 
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -26,9 +27,11 @@ from thresher.privacy.levels import (
     Place,
     Scores,
     Slabs,
+    Tally,
     integers,
     selection_rate,
     selections,
+    tallied,
 )
 from thresher.privacy.randomness import Randomness
 
@@ -108,6 +111,7 @@ def levelwise_selection(
     *,
     implicit: int = 0,
     sensitivity: Fraction | int = 1,
+    each: Callable[[Callable[[int], Tally], range], Iterable[Tally]] = map,
 ) -> list[Place]:
     """Choose `count` queries, in order, as AS does, exactly, without holding the scores of all.
 
@@ -119,6 +123,7 @@ def levelwise_selection(
         randomness: Where the random bits come from.
         implicit: How many more queries have score 0 and are in no slab (excluded ones not counted).
         sensitivity: How far one record can move a score.
+        each: How to go through the slabs, in order: `map`, or the same on many cores.
 
     Example:
         >>> from thresher.privacy.levels import excluding
@@ -128,7 +133,7 @@ def levelwise_selection(
         [Place(slab=1, position=1)]
     """
     levels = Levels()
-    for scores in slabs:
-        levels.add(scores)
+    for tally in each(lambda index: tallied(slabs[index]), range(len(slabs))):
+        levels.add(tally)
     levels.add_implicit(implicit)
     return levels.locate(levels.draw(count, rho, randomness, sensitivity=sensitivity), slabs)
