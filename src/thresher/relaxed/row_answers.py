@@ -1,10 +1,10 @@
 """What D' answers: to single queries of any kind, and to all queries of a threshold in slabs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
+from math import comb
 
 import numpy as np
-import numpy.typing as npt
 
 from thresher.queries.query import Condition, Query
 from thresher.queries.threshold import Threshold
@@ -13,9 +13,12 @@ from thresher.relaxed.selected import SelectedQueries, answers
 from thresher.relaxed.tables import TableOnRows, TableQueries
 from thresher.schema import Schema
 from thresher.tables.slabs import Slab
-from thresher.tables.threshold_table import Answers
+from thresher.tables.threshold_table import Answers, Axes, Table, ThresholdTable, coefficient
 
 BATCH = 1 << 14
+
+HEAVIEST_SUM = 100
+"""Beyond this sum of weights, inclusion–exclusion would lose too many digits of float32."""
 
 
 def selected_queries(queries: Iterable[Query], schema: Schema) -> SelectedQueries:
@@ -43,15 +46,39 @@ def row_table(rows: RelaxedRows, schema: Schema, threshold: Threshold) -> Answer
         1.0
     """
     features = tuple(schema.index(name) for name in threshold.features)
-    table = TableOnRows(rows, TableQueries(features, threshold.r))
+    k, r = threshold.k, threshold.r
+    weight = sum(comb(k, i) * abs(coefficient(i, r)) for i in range(r, k + 1))
+    if 1 < r < k and weight <= HEAVIEST_SUM:
+        # One matrix product of the full size and many small ones, in place of several full ones.
+        return ThresholdTable(_RowMarginals(rows, features), k, r)
+    return _cells_of(rows, TableQueries(features, r))
+
+
+def _cells_of(rows: RelaxedRows, queries: TableQueries) -> Callable[[Slab], Table]:
+    table = TableOnRows(rows, queries)
     width = table.cells[1]
 
-    def cells_of(slab: Slab) -> npt.NDArray[np.float32]:
+    def cells_of(slab: Slab) -> Table:
         leading = range(slab.first // width, -(-(slab.first + slab.size) // width))
         start = slab.first - leading.start * width
         return table.slab(leading).reshape(-1)[start : start + slab.size].reshape(slab.shape)
 
     return cells_of
+
+
+class _RowMarginals:
+    """The marginal tables of D' over subsets of some features."""
+
+    def __init__(self, rows: RelaxedRows, features: tuple[int, ...]) -> None:
+        self._rows, self._features = rows, features
+        self._tables: dict[Axes, Callable[[Slab], Table]] = {}
+
+    def marginal(self, axes: Axes, slab: Slab) -> Table:
+        """The part of a marginal table that lies in a slab."""
+        if axes not in self._tables:
+            queries = TableQueries(tuple(self._features[axis] for axis in axes), len(axes))
+            self._tables[axes] = _cells_of(self._rows, queries)
+        return self._tables[axes](slab)
 
 
 def answer_queries(rows: RelaxedRows, schema: Schema, queries: Iterable[Query]) -> Iterator[float]:

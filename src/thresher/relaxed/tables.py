@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from thresher.errors import ParameterError
 from thresher.relaxed.counting import MatchCounts, count_matches
 from thresher.relaxed.rows import RelaxedRows
+from thresher.tables.slabs import SLAB_CELLS
 
 Array = NDArray[Any]
 
@@ -113,6 +114,8 @@ class TableSplit:
         group_work = leading * (high - low + 1)
         low, high = self.trailing_window
         group_work += trailing * (high - low + 1)
+        # Every slab's product reads the whole trailing side again.
+        group_work += len(self.terms) * trailing * (leading * trailing // SLAB_CELLS)
         return len(self.terms) * leading * trailing + _GROUP_CELL_COST * group_work
 
 
@@ -241,6 +244,7 @@ class TableOnRows:
         blocks = [rows.block(feature) for feature in self._trailing_features]
         self._trailing = _Trailing.of(self._split, blocks, rows.count)
         self._exactly = self._trailing.exactly()
+        self._base = self._trailing.base()
         self._pull_exactly: Array | None = None
         self._pull_base = np.zeros(self.cells[1], np.float32)
 
@@ -262,9 +266,8 @@ class TableOnRows:
         """T_r for a contiguous range of leading cells (len(leading) × trailing cells)."""
         table = self._at_least(leading) @ self._exactly.T
         table *= np.float32(1.0 / self._rows.count)
-        base = self._trailing.base()
-        if base is not None:
-            table += base
+        if self._base is not None:
+            table += self._base
         return table
 
     def pull_back_slab(
