@@ -63,9 +63,18 @@ def _subtract_times(into: Array, left: Array, right: Array) -> None:
 
 @njit()
 def _extend(
-    counts: Array, low: int, block: Array, begin: int, new_low: int, extended: Array
+    counts: Array,
+    low: int,
+    first: int,
+    block: Array,
+    begin: int,
+    new_low: int,
+    extended: Array,
 ) -> None:
-    """Fill `extended` (states × cells × rows) from `counts` and one more feature's `block`."""
+    """Fill `extended` (states × cells × rows) from `counts` and one more feature's `block`.
+
+    `counts` begins at the cell `first` of its group, and `extended` at the cell `begin`.
+    """
     rows = block.shape[1]
     size = block.shape[0]
     high = low + counts.shape[0] - 1
@@ -74,6 +83,7 @@ def _extend(
         stop = min(rows, start + _RUN)
         for cell in range(extended.shape[1]):
             parent, value = divmod(begin + cell, size)
+            parent -= first
             match = block[value, start:stop]
             for state in range(extended.shape[0]):
                 count = new_low + state
@@ -91,6 +101,7 @@ def _extend(
 def _retract(
     counts: Array,
     low: int,
+    first: int,
     block: Array,
     begin: int,
     new_low: int,
@@ -107,6 +118,7 @@ def _retract(
         stop = min(rows, start + _RUN)
         for cell in range(pull.shape[1]):
             parent, value = divmod(begin + cell, size)
+            parent -= first
             match = block[value, start:stop]
             pull_match = pull_block[value, start:stop]
             for state in range(pull.shape[0]):
@@ -127,17 +139,17 @@ class MatchCounts:
     """E_j[c, row] of a group of features, with the steps that led to it.
 
     Attributes:
-        levels: After 0, 1, …, g features, the window of E (states × cells × rows), float32. The
-            last one holds only the cells that were asked for.
+        levels: After 0, 1, …, g features, the window of E (states × cells × rows), float32. Each
+            holds only the cells that the cells asked for are made of.
         lows: The smallest count in each level's window.
+        begins: The first cell that each level holds.
         blocks: The features' columns of D'.
-        begin: The first cell that the last level holds.
     """
 
     levels: tuple[Array, ...]
     lows: tuple[int, ...]
+    begins: tuple[int, ...]
     blocks: tuple[Array, ...]
-    begin: int
 
     @property
     def last(self) -> Array:
@@ -151,8 +163,9 @@ class MatchCounts:
             _retract(
                 self.levels[level - 1],
                 self.lows[level - 1],
+                self.begins[level - 1],
                 self.blocks[level - 1],
-                self.begin if level == len(self.blocks) else 0,
+                self.begins[level],
                 self.lows[level],
                 pull,
                 pull_counts,
@@ -182,18 +195,20 @@ def count_matches(
         [0.125, 0.375, 0.125, 0.375]
     """
     total = int(np.prod([len(block) for block in blocks]))
-    wanted = range(total) if cells is None else cells
+    spans = [range(total) if cells is None else cells]
+    for block in reversed(blocks):
+        spans.append(range(spans[-1].start // len(block), -(-spans[-1].stop // len(block))))
+    spans.reverse()
     rows = blocks[0].shape[1]
     levels: list[Array] = [np.ones((1, 1, rows), np.float32)]
     lows = [0]
     for level, block in enumerate(blocks, start=1):
         new_low = max(0, low - (len(blocks) - level))
         states = min(level, high) - new_low + 1
-        is_last = level == len(blocks)
-        begin = wanted.start if is_last else 0
-        count = len(wanted) if is_last else levels[-1].shape[1] * len(block)
-        extended = np.empty((states, count, rows), np.float32)
-        _extend(levels[-1], lows[-1], block, begin, new_low, extended)
+        extended = np.empty((states, len(spans[level]), rows), np.float32)
+        first, begin = spans[level - 1].start, spans[level].start
+        _extend(levels[-1], lows[-1], first, block, begin, new_low, extended)
         levels.append(extended)
         lows.append(new_low)
-    return MatchCounts(tuple(levels), tuple(lows), tuple(blocks), wanted.start)
+    begins = tuple(span.start for span in spans)
+    return MatchCounts(tuple(levels), tuple(lows), begins, tuple(blocks))

@@ -143,7 +143,7 @@ class _Trailing:
     def of(cls, split: TableSplit, blocks: list[Array], rows: int) -> "_Trailing":
         if not blocks:
             nothing = np.ones((1, 1, rows), np.float32)
-            return cls(split, MatchCounts((nothing,), (0,), (), 0))
+            return cls(split, MatchCounts((nothing,), (0,), (0,), ()))
         return cls(split, count_matches(blocks, *split.trailing_window))
 
     def exactly(self) -> Array:
@@ -154,16 +154,26 @@ class _Trailing:
         return chosen[0] if len(chosen) == 1 else np.concatenate(chosen, axis=1)
 
     def base(self) -> Array | None:
-        """Mean of G_r over rows, one number for each trailing cell."""
-        if not self.split.has_base:
+        """What the product lacks, one number for each trailing cell: means over rows.
+
+        G_r; and where the leading side is given from below, as 1 - F_i, the E_{r-i} that it takes.
+        """
+        if not (self.split.has_base or self.split.leading_from_below):
             return None
-        base: Array = 1.0 - self.counts.last.mean(axis=2).sum(axis=0)
+        low = self.split.trailing_window[0]
+        means = self.counts.last.mean(axis=2)
+        base: Array = 1.0 - means.sum(axis=0) if self.split.has_base else np.zeros_like(means[0])
+        if self.split.leading_from_below:
+            for i in self.split.terms:
+                base += means[self.split.r - i - low]
         return base
 
     def pull_back(self, pull_exactly: Array, pull_base: Array, into: list[Array]) -> None:
         """Add what derivatives by `exactly` and `base` mean for the trailing features."""
         low = self.split.trailing_window[0]
         rows = self.counts.last.shape[2]
+        if self.split.leading_from_below:
+            pull_exactly += pull_base[:, None]
         if len(self.counts.last) == 1:
             pull = pull_exactly[None]
         else:
@@ -182,35 +192,38 @@ class _Leading:
     split: TableSplit
     counts: MatchCounts
 
-    def at_least(self) -> Array:
-        """F_i for every term i, side by side (leading cells of the slab × (terms · rows))."""
+    def factor(self) -> Array:
+        """F_i for every term i, side by side (leading cells of the slab × (terms · rows)).
+
+        Where it is cheaper from below: 1 - F_i, for a product of which the negative counts.
+        """
         low = self.split.leading_window[0]
         counts = self.counts.last
         if self.split.leading_from_below:
-            chosen = [1.0 - counts[: i - low].sum(axis=0) for i in self.split.terms]
+            chosen = [_added(counts[: i - low]) for i in self.split.terms]
         else:
-            chosen = [
-                counts[i - low] if i - low == len(counts) - 1 else counts[i - low :].sum(axis=0)
-                for i in self.split.terms
-            ]
+            chosen = [_added(counts[i - low :]) for i in self.split.terms]
         return chosen[0] if len(chosen) == 1 else np.concatenate(chosen, axis=1)
 
-    def pull_back(self, pull_at_least: Array, into: list[Array]) -> None:
-        """Add what derivatives by `at_least` mean for the leading features."""
+    def pull_back(self, pull_factor: Array, into: list[Array]) -> None:
+        """Add what derivatives by `factor` mean for the leading features."""
         low = self.split.leading_window[0]
         if len(self.counts.last) == 1:
-            signed = -pull_at_least if self.split.leading_from_below else pull_at_least
-            self.counts.pull_back(signed[None], into)
+            self.counts.pull_back(pull_factor[None], into)
             return
         pull = np.zeros_like(self.counts.last)
         rows = pull.shape[2]
         for term, i in enumerate(self.split.terms):
-            part = pull_at_least[:, term * rows : (term + 1) * rows]
-            if self.split.leading_from_below:
-                pull[: i - low] -= part
-            else:
-                pull[i - low :] += part
+            part = pull_factor[:, term * rows : (term + 1) * rows]
+            states = slice(i - low) if self.split.leading_from_below else slice(i - low, None)
+            pull[states] += part
         self.counts.pull_back(pull, into)
+
+
+def _added(counts: Array) -> Array:
+    """The sum over states; of one state, not a copy."""
+    total: Array = counts[0] if len(counts) == 1 else counts.sum(axis=0)
+    return total
 
 
 class TableOnRows:
@@ -245,6 +258,8 @@ class TableOnRows:
         self._trailing = _Trailing.of(self._split, blocks, rows.count)
         self._exactly = self._trailing.exactly()
         self._base = self._trailing.base()
+        sign = -1.0 if self._split.leading_from_below else 1.0
+        self._scale = np.float32(sign / rows.count)
         self._pull_exactly: Array | None = None
         self._pull_base = np.zeros(self.cells[1], np.float32)
 
@@ -264,8 +279,8 @@ class TableOnRows:
 
     def slab(self, leading: range) -> NDArray[np.float32]:
         """T_r for a contiguous range of leading cells (len(leading) × trailing cells)."""
-        table = self._at_least(leading) @ self._exactly.T
-        table *= np.float32(1.0 / self._rows.count)
+        table: NDArray[np.float32] = self._leading(leading).factor() @ self._exactly.T
+        table *= self._scale
         if self._base is not None:
             table += self._base
         return table
@@ -277,14 +292,14 @@ class TableOnRows:
 
         The trailing features' share gathers over slabs, until `finish_pull_back`.
         """
-        pull = pull * np.float32(1.0 / self._rows.count)
+        self._pull_base += pull.sum(axis=0) * np.float32(1.0 / self._rows.count)
+        pull = pull * self._scale
         side = self._leading(leading)
-        trailing_share = pull.T @ side.at_least()
+        trailing_share = pull.T @ side.factor()
         if self._pull_exactly is None:
             self._pull_exactly = trailing_share
         else:
             self._pull_exactly += trailing_share
-        self._pull_base += pull.sum(axis=0)
         side.pull_back(pull @ self._exactly, self._blocks(gradient, self._leading_features))
 
     def finish_pull_back(self, gradient: NDArray[np.float32]) -> None:
@@ -300,9 +315,6 @@ class TableOnRows:
         return _Leading(
             self._split, count_matches(blocks, *self._split.leading_window, cells=leading)
         )
-
-    def _at_least(self, leading: range) -> Array:
-        return self._leading(leading).at_least()
 
     def _blocks(self, columns: Array, features: tuple[int, ...]) -> list[Array]:
         starts = self._rows.offsets
