@@ -20,6 +20,14 @@ def test_help(thresher, command):
     assert "--help" in told.out
 
 
+@pytest.mark.parametrize("command", ["", "ledger", "schema", "workload"])
+def test_a_command_of_commands_alone_is_its_help(thresher, command):
+    told = thresher(command)
+    assert told.status == 2
+    assert told.err == ""
+    assert "Usage: " in told.out
+
+
 def test_create_fit_show(folder, thresher):
     made = thresher("ledger create book --epsilon 1 --delta 1e-6 --data people --json").json
     rho = float(rho_of(1.0, 1e-6))

@@ -63,7 +63,10 @@ def main() -> None:
         # A mistake in the command's own words; its class has moved between typer's versions.
         if not hasattr(fault, "exit_code") or not hasattr(fault, "format_message"):
             raise
-        _fail(f"{fault.format_message()} See `thresher --help`.", fault.exit_code)
+        words = fault.format_message()
+        if not words:  # A command of commands without one: typer has printed its help.
+            sys.exit(fault.exit_code)
+        _fail(f"{words} See `thresher --help`.", fault.exit_code)
 
 
 def _fail(words: str, status: int) -> NoReturn:

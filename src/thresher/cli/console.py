@@ -1,6 +1,7 @@
 """Where words go: results to standard output, progress and messages to standard error."""
 
 import json
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,6 +49,33 @@ def show(text: str) -> None:
 def say(text: str) -> None:
     """Tell the user something that is not the result."""
     _messages.print(text, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def kept_on_interruption(journal: Path) -> Iterator[None]:
+    """Tell who interrupts a fit that what was paid for is still there."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not journal.exists():
+            raise
+        raise Interrupted("what was paid for is kept: go on with --resume") from None
+
+
+@contextmanager
+def warnings_told() -> Iterator[None]:
+    """Say each warning once, in a line of its own."""
+    told: set[str] = set()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            for warning in caught:
+                words = str(warning.message)
+                if words not in told:
+                    say(f"thresher: warning: {words}")
+                told.add(words)
 
 
 @contextmanager

@@ -3,9 +3,6 @@
 import dataclasses
 import shutil
 import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,12 +10,13 @@ import typer
 
 from thresher.cli.console import (
     AsJson,
-    Interrupted,
+    kept_on_interruption,
     load_records,
     print_json,
     rounds_of_a_fit,
     say,
     show,
+    warnings_told,
 )
 from thresher.errors import ParameterError, ReleaseError
 from thresher.mechanisms import MECHANISMS
@@ -100,7 +98,7 @@ def fit(
     records = load_records(data, schema)
     work = Workload.load(workload, records.schema)
     began = time.perf_counter()
-    with _kept(journal), _warnings_told():
+    with kept_on_interruption(journal), warnings_told():
         with rounds_of_a_fit() as progress:
             release = chosen.fit(
                 records, work, ledger=account, journal=journal, release=str(output),
@@ -110,33 +108,6 @@ def fit(
         release.save(output, overwrite=overwrite)
     shutil.rmtree(journal, ignore_errors=True)
     _tell(release, output, time.perf_counter() - began, as_json)
-
-
-@contextmanager
-def _kept(journal: Path) -> Iterator[None]:
-    """Tell who interrupts a fit that what was paid for is still there."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not journal.exists():
-            raise
-        raise Interrupted("what was paid for is kept: go on with --resume") from None
-
-
-@contextmanager
-def _warnings_told() -> Iterator[None]:
-    """Say each warning once, in a line of its own."""
-    told: set[str] = set()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            yield
-        finally:
-            for warning in caught:
-                words = str(warning.message)
-                if words not in told:
-                    say(f"thresher: warning: {words}")
-                told.add(words)
 
 
 def _mechanism(

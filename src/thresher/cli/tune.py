@@ -7,8 +7,16 @@ from typing import Annotated
 
 import typer
 
-from thresher.cli.console import AsJson, load_records, print_json, rounds_of_a_fit, say, show
-from thresher.cli.fit import _kept, _warnings_told
+from thresher.cli.console import (
+    AsJson,
+    kept_on_interruption,
+    load_records,
+    print_json,
+    rounds_of_a_fit,
+    say,
+    show,
+    warnings_told,
+)
 from thresher.errors import ParameterError, ReleaseError
 from thresher.mechanisms.rap import RAP
 from thresher.mechanisms.tuning import CHOOSING, SEARCHING, Grid, Search, Tuned, courses, tune
@@ -102,7 +110,7 @@ def tune_command(
     if search != "rule":
         most = max(len(tried) for tried, _ in courses(search, grid))
         say(f"thresher: at most {most} trials, each with a part of the budget")
-    with _kept(journal), _warnings_told():
+    with kept_on_interruption(journal), warnings_told():
         with rounds_of_a_fit() as progress:
             tuned = tune(
                 records, work, rap, search=search, grid=grid, searching=searching,

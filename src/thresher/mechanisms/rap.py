@@ -76,10 +76,9 @@ class RAP(Mechanism):
             measured = curator.measure(workload.thresholds, rho=rho, jointly=False)
             rows = self._project(rows, measured, schema, progress, 1)
             return FromRows(rows, schema), measured
-        limit = curator.spent + rho
+        # Equal parts; after a loss, a journal makes all that are still to come smaller alike.
+        part = rho / self.rounds
         for t in range(self.rounds):
-            # Equal parts; what an interrupted run has lost comes off the rounds to come.
-            part = (limit - curator.spent) / (self.rounds - t)
             chosen = self._select(curator, FromRows(rows, schema), workload, measured, part / 2)
             if not chosen:
                 break
