@@ -191,6 +191,11 @@ def test_another_version(saved, version):
         load(saved)
 
 
+def test_a_release_from_before_misses_were_told(saved):
+    edit(saved, lambda about: about.pop("miss") and None)
+    assert getattr(load(saved).source, "miss", None) is None
+
+
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/b", "..", ".", "", "./x"])
 def test_files_outside_the_folder_are_not_looked_at(saved, name, monkeypatch):
     (saved.parent / "secret").write_text("x")
@@ -284,6 +289,9 @@ CHANGES = {
     "spent is a list": lambda about: {**about, "spent": []},
     "answers from elsewhere": lambda about: {**about, "answers_from": "the internet"},
     "answers from a list": lambda about: {**about, "answers_from": ["rows"]},
+    "a miss below 0": lambda about: {**about, "miss": -0.1},
+    "a miss that is no number": lambda about: {**about, "miss": float("nan")},
+    "a miss in words": lambda about: {**about, "miss": "little"},
     "another schema": lambda about: {**about, "schema": "0" * 64},
     "tables in words": lambda about: {**about, "measured_tables": "all"},
     "tables of what is not there": lambda about: {

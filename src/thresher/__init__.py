@@ -2,6 +2,7 @@
 
 from thresher.data import Records, datasets, read
 from thresher.data.draft import draft_schema
+from thresher.error_bars import Answer
 from thresher.errors import (
     BudgetError,
     DataError,
@@ -15,7 +16,7 @@ from thresher.errors import (
 )
 from thresher.evaluation import FutureError, future_error, present_error
 from thresher.features import Bins, Categorical, Feature, IntegerRange
-from thresher.mechanisms import RAP, All0, GaussianJoint, GaussianPerQuery
+from thresher.mechanisms import RAP, AdaptiveTables, All0, Auto, GaussianJoint, GaussianPerQuery
 from thresher.mechanisms.tuning import Grid, Tuned, tune
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness, Ledger, PrivacyWarning
 from thresher.queries import (
@@ -38,7 +39,10 @@ from thresher.tables import exact_answer, exact_answers, exact_slabs
 
 __all__ = [
     "RAP",
+    "AdaptiveTables",
     "All0",
+    "Answer",
+    "Auto",
     "Bins",
     "Budget",
     "BudgetError",

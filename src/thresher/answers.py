@@ -49,12 +49,19 @@ class Zeros:
 
 @dataclass(frozen=True, eq=False)
 class FromRows:
-    """Answers of relaxed rows D' to any query."""
+    """Answers of relaxed rows D' to any query.
+
+    Attributes:
+        rows: D'.
+        schema: The features.
+        miss: By how much D' missed, at 95 %, what was measured last, before it was fitted to it.
+    """
 
     kind: ClassVar[str] = "rows"
 
     rows: RelaxedRows
     schema: Schema
+    miss: float | None = None
 
     def table(self, threshold: Threshold) -> Answers:
         """By matrix products."""
@@ -82,7 +89,7 @@ class FromTables:
 
     def table(self, threshold: Threshold) -> Answers:
         """The noisy table itself, or the r-of-k table that follows from a noisy marginal."""
-        measured, axes = self._measured(threshold)
+        measured, axes = self.measured(threshold)
         noisy = np.transpose(measured.counts, axes)
         same = measured.target == threshold
         counts_of = (
@@ -96,9 +103,21 @@ class FromTables:
         """Sums of cells."""
         return (self._query(query) for query in queries)
 
+    def measured(self, threshold: Threshold) -> tuple[Measurement, Axes]:
+        """The measurement that answers a threshold, and its axes in the threshold's order."""
+        marginal = Threshold(threshold.features)
+        found = self.tables.get(threshold) or self.tables.get(marginal)
+        if found is None:
+            raise QueryError(
+                f"this release has no answers for {threshold}: it holds noisy tables of its own "
+                "workload only; a release with synthetic rows answers any query"
+            )
+        assert isinstance(found.target, Threshold)
+        return found, tuple(found.target.features.index(name) for name in threshold.features)
+
     def _query(self, query: Query) -> float:
         query.check(self.schema)
-        measured, axes = self._measured(query.threshold)
+        measured, axes = self.measured(query.threshold)
         noisy = np.transpose(measured.counts, axes)
         if measured.target == query.threshold and query.r < query.k:
             if any(len(condition.codes) != 1 for condition in query.conditions):
@@ -111,18 +130,6 @@ class FromTables:
             meets[list(condition.codes)] = 1
             matches += np.expand_dims(meets, [a for a in range(query.k) if a != axis])
         return float(np.clip(noisy[matches >= query.r].sum() / measured.n, 0.0, 1.0))
-
-    def _measured(self, threshold: Threshold) -> tuple[Measurement, Axes]:
-        """The measurement that answers a threshold, and its axes in the threshold's order."""
-        marginal = Threshold(threshold.features)
-        found = self.tables.get(threshold) or self.tables.get(marginal)
-        if found is None:
-            raise QueryError(
-                f"this release has no answers for {threshold}: it holds noisy tables of its own "
-                "workload only; a release with synthetic rows answers any query"
-            )
-        assert isinstance(found.target, Threshold)
-        return found, tuple(found.target.features.index(name) for name in threshold.features)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import csv
 import hashlib
 import io
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -158,6 +159,7 @@ def _write(release: Release, folder: Path) -> None:
         "spent": str(release.spent),
         "secure_randomness": release.is_secure,
         "answers_from": release.source.kind,
+        "miss": release.source.miss if isinstance(release.source, FromRows) else None,
         "measured_queries": len(queries),
         "measured_tables": [
             {"features": list(m.target.features), "r": m.target.r, "sigma": m.sigma}
@@ -203,7 +205,7 @@ def _read(folder: Path, about: dict[str, Any]) -> Release:
         ),
         spent=Fraction(about["spent"]),
         measurements=tuple(measurements),
-        source=_read_source(folder, about["answers_from"], measurements, schema),
+        source=_read_source(folder, about, measurements, schema),
         is_secure=bool(about["secure_randomness"]),
         created=str(about["created"]),
         versions=about["versions"],
@@ -211,8 +213,11 @@ def _read(folder: Path, about: dict[str, Any]) -> Release:
 
 
 def _read_source(
-    folder: Path, kind: str, measurements: Sequence[Measurement], schema: Schema
+    folder: Path, about: dict[str, Any], measurements: Sequence[Measurement], schema: Schema
 ) -> AnswerSource:
+    kind, miss = about["answers_from"], about.get("miss")
+    if miss is not None and not 0.0 <= miss < math.inf:
+        raise ReleaseError(f"release.json says that D' missed by {miss!r}, which is no fraction")
     if kind == Zeros.kind:
         return Zeros()
     if kind == FromTables.kind:
@@ -223,7 +228,7 @@ def _read_source(
         columns = np.ascontiguousarray(file["columns"], dtype=np.float32)
     if not (columns.min() >= 0.0 and columns.max() <= 1.0):  # nor NaN
         raise ReleaseError("rows.npz holds numbers that are not probabilities")
-    return FromRows(RelaxedRows(columns, schema.sizes), schema)
+    return FromRows(RelaxedRows(columns, schema.sizes), schema, miss)
 
 
 def _write_queries(path: Path, measured: Sequence[Measurement], schema: Schema) -> None:

@@ -24,15 +24,27 @@ def test_words(release, thresher, told):
     done = thresher("answer release", *QUERIES)
     assert done.status == 0
     lines = [line.split("\t") for line in done.out.splitlines()]
-    assert [query for _, query in lines] == QUERIES
-    assert [float(answer) for answer, _ in lines] == pytest.approx(told, abs=1e-6)
+    assert [query for _, query, _ in lines] == QUERIES
+    assert [float(answer) for answer, _, _ in lines] == pytest.approx(told, abs=1e-6)
+    assert all(bar.startswith("±") for _, _, bar in lines)
+    bars = [float(bar[1:]) for _, _, bar in lines]
+    assert bars == pytest.approx([answer.error_bar for answer in told], abs=1e-6)
     assert done.err == ""
+
+
+def test_where_nothing_is_known_the_bar_is_empty(folder, thresher):
+    fit = "fit people.csv --schema s.json --workload w.json --rho 1 --mechanism all0 -o zeros"
+    assert thresher(fit).status == 0
+    assert thresher("answer zeros town=A").out == "0.000000\ttown=A\t\n"
+    [entry] = thresher("answer zeros town=A --json").json["answers"]
+    assert entry == {"query": "town=A", "answer": 0.0, "error_bar": None}
 
 
 def test_json(release, thresher, told):
     assert thresher("answer release --json", *QUERIES).json == {
         "answers": [
-            {"query": query, "answer": answer} for query, answer in zip(QUERIES, told, strict=True)
+            {"query": query, "answer": answer, "error_bar": answer.error_bar}
+            for query, answer in zip(QUERIES, told, strict=True)
         ]
     }
 
@@ -118,7 +130,7 @@ def test_a_pipe_that_is_closed_early_is_no_traceback(release):
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout.readline().endswith("town=A\n")
+        assert process.stdout.readline().split("\t")[1] == "town=A"
         process.stdout.close()
         err = process.stderr.read()
     assert "Traceback" not in err

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from thresher.answers import FromRows
+from thresher.error_bars import miss_of
 from thresher.errors import ParameterError
 from thresher.mechanisms.estimate import Estimate, multiply_adds_per_second
 from thresher.mechanisms.journal import Wall
@@ -28,6 +29,9 @@ Selection = Literal["oneshot", "iterative"]
 
 BALANCE = 2.5
 QUERIES_PER_ROUND = 4
+LATE = 4
+"""What D' misses is told by this part of the rounds, the last ones: before, it was still rough."""
+
 ITERATIONS = 100
 """Iterations of a fit, roughly, for the estimate."""
 
@@ -78,13 +82,18 @@ class RAP(Mechanism):
             return FromRows(rows, schema), measured
         # Equal parts; after a loss, a journal makes all that are still to come smaller alike.
         part = rho / self.rounds
+        foreseen: list[tuple[Measurement, float]] = []
         for t in range(self.rounds):
-            chosen = self._select(curator, FromRows(rows, schema), workload, measured, part / 2)
+            answers = FromRows(rows, schema)
+            chosen = self._select(curator, answers, workload, measured, part / 2)
             if not chosen:
                 break
-            measured += curator.measure(chosen, rho=part / 2)
+            latest = curator.measure(chosen, rho=part / 2)
+            if self.rounds - t <= max(1, self.rounds // LATE):
+                foreseen += zip(latest, answers.queries(chosen), strict=False)
+            measured += latest
             rows = self._project(rows, measured, schema, progress, t + 1)
-        return FromRows(rows, schema), measured
+        return FromRows(rows, schema, miss_of(foreseen)), measured
 
     def _select(
         self,

@@ -6,6 +6,7 @@ from itertools import islice
 import numpy as np
 
 from thresher.answers import FromRows, Zeros
+from thresher.error_bars import WITHIN
 from thresher.privacy.curator import Measurement
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
@@ -15,7 +16,7 @@ from thresher.report.dots import Point, agreement
 from thresher.report.drawing import percent
 from thresher.report.last_round import LastRound, last_round
 from thresher.report.markup import Markup, section, table, tag
-from thresher.report.shares import WITHIN, typical_sigma
+from thresher.report.shares import typical_sigma
 
 MOST_POINTS = 1000
 MOST_LISTED = 200

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.answers import FromRows
+from thresher.error_bars import WITHIN
 from thresher.features import Categorical, Feature
 from thresher.privacy.curator import Measurement
 from thresher.queries.query import Query
@@ -19,9 +20,6 @@ from thresher.queries.workload import Workload
 from thresher.release import Release
 
 Table = npt.NDArray[np.float64]
-
-WITHIN = 1.96
-"""How many standard deviations of noise hold 95 of 100 errors."""
 
 MOST_BARS = 100
 MOST_CATEGORIES = 16

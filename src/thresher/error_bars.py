@@ -1,0 +1,266 @@
+"""How far an answer may be off, at 95 %, as far as public facts tell.
+
+Three facts are public: how noisy each measurement is, how many cells of a measured table a query
+adds up, and by how much D' missed what was measured last, before it was fitted to it. Each bounds
+the error of some answers; where several do, the tightest counts.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from thresher.answers import AnswerSource, FromRows, FromTables
+from thresher.privacy.curator import Measurement
+from thresher.queries.query import Condition, Query
+from thresher.queries.threshold import Threshold
+from thresher.schema import Schema
+
+WITHIN = 1.96
+"""How many standard deviations of noise hold 95 of 100 errors."""
+
+ONE_SIDED = 1.645
+"""How many hold 95 of 100 errors to one side."""
+
+REMEMBERED = 1 << 16
+"""Kinds of queries that are remembered; a stream of queries may have any number of them."""
+
+Codes = tuple[tuple[int, ...], ...]
+
+
+class Answer(float):
+    """A fraction of people: a number like any other, which knows its error bar.
+
+    Attributes:
+        error_bar: Half the length of a 95 % interval, as far as public facts tell; None where
+            they tell nothing.
+
+    Example:
+        >>> answer = Answer(0.25, error_bar=0.01)
+        >>> answer, answer.error_bar
+        (0.25, 0.01)
+    """
+
+    __slots__ = ("error_bar",)
+
+    error_bar: float | None
+
+    def __new__(cls, share: float, error_bar: float | None = None) -> "Answer":
+        """A float has its value from the start."""
+        answer = super().__new__(cls, share)
+        answer.error_bar = error_bar
+        return answer
+
+
+class ErrorBars:
+    """The error bars of one release's answers.
+
+    Args:
+        source: Where the answers come from.
+        measurements: All that was measured.
+        schema: The features.
+
+    Example:
+        >>> import thresher as th
+        >>> data = th.datasets.adult()
+        >>> work = th.Workload(data.schema, [th.Threshold(("sex", "race"))])
+        >>> release = th.GaussianJoint(rho=1).fit(data, work)
+        >>> answer = release.answer("sex=Female, race in {White,Black}")
+        >>> [table] = release.measurements
+        >>> round(answer.error_bar / (table.sigma / table.n), 6)  # 1.96·√2, of two cells
+        2.771859
+    """
+
+    def __init__(
+        self, source: AnswerSource, measurements: Iterable[Measurement], schema: Schema
+    ) -> None:
+        self._source, self._schema = source, schema
+        self._measured = _Measured.of(measurements)
+        self._known = lru_cache(REMEMBERED)(self._found)
+        self._reach = lru_cache(REMEMBERED)(self._found_reach)
+
+    def of(self, query: Query, answer: float) -> float | None:
+        """Half the length of the error bar of a query's answer; None if nothing is known of it."""
+        # Streams of millions of queries pass here: all but a few look-ups is remembered.
+        conditions = query.conditions
+        reach, same = self._reach(
+            tuple([c.feature for c in conditions]),
+            tuple([len(c.codes) for c in conditions]),
+            query.r,
+        )
+        if same:
+            reach = min(reach, same.get(tuple([c.codes for c in conditions]), reach))
+        # The truth, too, lies between 0 and 1.
+        furthest = answer if answer > 0.5 else 1.0 - answer
+        return reach if reach < furthest else furthest if reach < math.inf else None
+
+    def _found_reach(
+        self, names: tuple[str, ...], met: tuple[int, ...], r: int
+    ) -> tuple[float, Mapping[Codes, float]]:
+        """The bar of queries of one kind, and of those among them that were measured themselves."""
+        known = self._known(names, r)
+        if known is None:
+            return math.inf, {}
+        units = spread(known.sizes, met, r, known.adds_to_one)
+        # Without spread, a query holds for all, or for none.
+        return WITHIN * math.sqrt(known.unit * units) if units else 0.0, known.same
+
+    def _found(self, names: tuple[str, ...], r: int) -> "_Known | None":
+        """What is known about queries with r of some features."""
+        source, asked = self._source, Threshold(names, r)
+        sizes = asked.shape(self._schema)
+        if isinstance(source, FromTables):
+            table, _ = source.measured(asked)
+            of_one = spread(sizes, (1,) * len(sizes), r) if table.target == asked else 1.0
+            return _Known(sizes, _variance(table) / of_one, {}, adds_to_one=False)
+        if isinstance(source, FromRows):
+            of_one = spread(sizes, (1,) * len(sizes), r, adds_to_one=True)
+            of_query = self._measured.tables.get(asked, math.inf) if r < asked.k else math.inf
+            if source.miss is not None:
+                of_query = min(of_query, (source.miss / WITHIN) ** 2)
+            unit = min(
+                self._measured.cell_of(asked, self._schema),
+                of_query / of_one if of_one else math.inf,
+            )
+            return _Known(sizes, unit, self._measured.queries_of(asked), adds_to_one=True)
+        return None
+
+
+def miss_of(foreseen: Sequence[tuple[Measurement, npt.ArrayLike]]) -> float | None:
+    """By how much answers missed measurements that they were not fitted to, at 95 %, noise aside.
+
+    The mean square of the misses, less that of the noise. It is an estimate from few numbers, so
+    that where they happened to be small it would be too good: its upper limit is taken, at 95 %.
+
+    Args:
+        foreseen: Measurements, each with the answers of D' to the same query or table.
+
+    Returns:
+        1.96 standard deviations of a miss; None if there is none.
+
+    Example:
+        >>> query = Query([Condition("sex", [0])])
+        >>> missed = Measurement(query, np.array(600), sigma=10.0, n=1000)
+        >>> round(miss_of([(missed, 0.5)] * 50), 3)
+        0.225
+    """
+    if not foreseen:
+        return None
+    misses = np.concatenate([np.ravel(m.answers - np.asarray(a, float)) for m, a in foreseen])
+    noise = np.concatenate([np.full(m.counts.size, m.sigma / m.n) for m, _ in foreseen])
+    at_most = 1.0 + ONE_SIDED * math.sqrt(2.0 / misses.size)
+    return WITHIN * math.sqrt(max(0.0, float(at_most * (misses**2).mean() - (noise**2).mean())))
+
+
+def spread(
+    sizes: tuple[int, ...], met: tuple[int, ...], r: int, adds_to_one: bool = False
+) -> float:
+    """The variance of a query's answer, in units of a cell's of the table over its features.
+
+    It is the number of cells that the query adds up: those that meet at least r conditions.
+    Answers of D' add up to 1 over a table, as the truth does. So what noise moves all N cells by
+    alike does not move D', and c·(1 - c/N) is left for c cells.
+
+    Args:
+        sizes: The features' numbers of values.
+        met: How many of them meet each condition.
+        r: How many conditions must be met.
+        adds_to_one: Whether the table is known to add up to 1.
+
+    Example:
+        >>> spread((3, 4), (1, 2), 2), spread((3, 4), (1, 2), 1)
+        (2.0, 8.0)
+    """
+    whole = math.prod(sizes)
+    cells = _cells_meeting(sizes, met, r)
+    return cells * (whole - cells) / whole if adds_to_one else float(cells)
+
+
+def _cells_meeting(sizes: tuple[int, ...], met: tuple[int, ...], r: int) -> int:
+    """How many cells of a table meet at least r of the conditions."""
+    if r == len(sizes):
+        return math.prod(met)
+    by_matches = [1]
+    for size, meeting in zip(sizes, met, strict=True):
+        missing = size - meeting
+        with_one_more = [count * meeting for count in by_matches]
+        by_matches = [count * missing for count in by_matches]
+        by_matches.append(0)
+        for matches, count in enumerate(with_one_more, start=1):
+            by_matches[matches] += count
+    return sum(by_matches[r:])
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What is known about queries with r of some features.
+
+    Attributes:
+        sizes: The features' numbers of values.
+        unit: The variance of an answer per unit of its spread; infinite if nothing is known.
+        same: The bars of the very queries that were measured.
+        adds_to_one: As of `spread`.
+    """
+
+    sizes: tuple[int, ...]
+    unit: float
+    same: Mapping[Codes, float]
+    adds_to_one: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """The variances of all that was measured; what was measured often is pooled."""
+
+    tables: Mapping[Threshold, float]
+    queries: Mapping[Threshold, Mapping[frozenset[Condition], float]]
+
+    @classmethod
+    def of(cls, measurements: Iterable[Measurement]) -> "_Measured":
+        tables: dict[Threshold, float] = {}
+        queries: dict[Threshold, dict[frozenset[Condition], float]] = {}
+        for m in measurements:
+            if isinstance(m.target, Threshold):
+                tables[m.target] = _pooled(tables.get(m.target), m)
+            else:
+                kind = queries.setdefault(m.target.threshold, {})
+                conditions = frozenset(m.target.conditions)
+                kind[conditions] = _pooled(kind.get(conditions), m)
+        return cls(tables, queries)
+
+    @cached_property
+    def marginals(self) -> list[tuple[frozenset[str], Threshold, float]]:
+        """The tables that others are sums of."""
+        listed = ((frozenset(t.features), t, variance) for t, variance in self.tables.items())
+        return [entry for entry in listed if entry[1].r == entry[1].k]
+
+    def cell_of(self, asked: Threshold, schema: Schema) -> float:
+        """The least variance of a cell of a marginal table, as sums of cells of measured ones."""
+        names, cells = frozenset(asked.features), asked.query_count(schema)
+        covering = (
+            variance * (table.query_count(schema) / cells)
+            for features, table, variance in self.marginals
+            if names <= features
+        )
+        return min(covering, default=math.inf)
+
+    def queries_of(self, asked: Threshold) -> dict[Codes, float]:
+        """The bars of queries over the same features, by codes in the order asked for."""
+        found = {}
+        for conditions, variance in self.queries.get(asked, {}).items():
+            codes = {c.feature: c.codes for c in conditions}
+            found[tuple(codes[name] for name in asked.features)] = WITHIN * math.sqrt(variance)
+        return found
+
+
+def _variance(m: Measurement) -> float:
+    return (m.sigma / m.n) ** 2
+
+
+def _pooled(before: float | None, m: Measurement) -> float:
+    """The variance of the mean, each weighted by its precision, of independent measurements."""
+    variance = _variance(m)
+    return variance if before is None else before * variance / (before + variance)

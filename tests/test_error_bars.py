@@ -1,0 +1,265 @@
+"""Error bars: exact where a rule gives them, and never a claim where nothing is known."""
+
+import copy
+import dataclasses
+import itertools
+import json
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import thresher as th
+from thresher.answers import FromRows, FromTables, Zeros
+from thresher.error_bars import WITHIN, Answer, ErrorBars, miss_of, spread
+from thresher.features import Categorical
+from thresher.mechanisms import RAP
+from thresher.privacy.budget import Budget
+from thresher.privacy.curator import Measurement
+from thresher.privacy.randomness import InsecureSeededRandomness
+from thresher.queries import Query, Threshold, Workload
+from thresher.relaxed.rows import RelaxedRows
+from thresher.release import Release
+from thresher.schema import Schema
+
+N = 1000
+
+
+def feature(name, size):
+    labels = tuple(f"{name}{i}" for i in range(size))
+    return Categorical(name=name, categories=labels, outside=labels[0], nulls=labels[0])
+
+
+SCHEMA = Schema((feature("a", 2), feature("b", 3), feature("c", 4)))
+ROWS = RelaxedRows.uniform(SCHEMA.sizes, 7, np.random.default_rng(0))
+
+
+def table(features, sigma, r=None):
+    threshold = Threshold(tuple(features), r)
+    counts = np.full(threshold.shape(SCHEMA), 100, dtype=np.int64)
+    return Measurement(threshold, counts, sigma, N)
+
+
+def single(text, sigma):
+    return Measurement(Query.parse(text, SCHEMA), np.array(300), sigma, N)
+
+
+def bar(text, source, *measurements, answer=0.5):
+    return ErrorBars(source, measurements, SCHEMA).of(Query.parse(text, SCHEMA), answer)
+
+
+def rows(miss=None):
+    return FromRows(ROWS, SCHEMA, miss)
+
+
+def tables(*measurements):
+    return FromTables.of(measurements, SCHEMA)
+
+
+def noise(sigma, cells, whole=math.inf):
+    return pytest.approx(WITHIN * sigma / N * math.sqrt(cells * (1 - cells / whole)))
+
+
+def test_an_answer_is_a_number():
+    answer = Answer(0.25, 0.125)
+    assert isinstance(answer, float)
+    assert answer == 0.25
+    assert (answer + 1, f"{answer:.3f}", str(answer), repr(answer)) == (
+        1.25,
+        "0.250",
+        "0.25",
+        "0.25",
+    )
+    assert json.dumps([answer]) == "[0.25]"
+    assert Answer(0.25).error_bar is None
+    for same in (copy.copy(answer), copy.deepcopy(answer), pickle.loads(pickle.dumps(answer))):
+        assert (same, same.error_bar) == (0.25, 0.125)
+
+
+@given(st.data())
+def test_cells_that_a_query_adds_up(data):
+    sizes = tuple(data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4)))
+    met = tuple(data.draw(st.integers(0, size)) for size in sizes)
+    r = data.draw(st.integers(1, len(sizes)))
+    cells = sum(
+        sum(code < meeting for code, meeting in zip(cell, met, strict=True)) >= r
+        for cell in itertools.product(*map(range, sizes))
+    )
+    whole = math.prod(sizes)
+    assert spread(sizes, met, r) == cells
+    assert spread(sizes, met, r, adds_to_one=True) == pytest.approx(cells * (1 - cells / whole))
+
+
+def test_noise_that_moves_all_cells_alike_does_not_count_where_the_sum_is_known():
+    """Taking the mean off the noise of a 3 x 4 table leaves this variance in the sum of a row."""
+    row = np.repeat([1.0, 0.0, 0.0], 4)
+    centred = np.eye(12) - 1 / 12
+    assert spread((3, 4), (1, 4), 2, adds_to_one=True) == pytest.approx(row @ centred @ row)
+
+
+@pytest.mark.parametrize(
+    ("text", "cells"),
+    [
+        ("a=a0, b=b0", 1),
+        ("b=b0, a=a0", 1),
+        ("a=a0, b in {b0,b2}", 2),
+        ("any of: a=a0, b=b1", 4),
+        ("any of: b!=b1, a=a0", 5),
+        ("a in {a0,a1}, b in {b0,b1,b2}", 6),
+    ],
+)
+def test_noisy_tables_add_up_cells(text, cells):
+    measured = table("ab", 5.0)
+    assert bar(text, tables(measured), measured) == noise(5.0, cells)
+
+
+def test_noisy_tables_know_which_table_answers():
+    own, marginal = table("ab", 5.0, r=1), table("ab", 7.0)
+    source = tables(own, marginal)
+    assert bar("any of: a=a0, b=b1", source, own, marginal) == noise(5.0, 1)
+    assert bar("a=a0, b=b1", source, own, marginal) == noise(7.0, 1)
+    # Of a table that was measured twice, the last one answers, and only its noise counts.
+    twice = table("ab", 3.0), table("ab", 9.0)
+    assert bar("a=a0, b=b1", tables(*twice), *twice) == noise(9.0, 1)
+
+
+def test_rows_take_the_best_table_that_covers_a_query():
+    measured = table("ab", 5.0), table("abc", 4.0), table("c", 1.0)
+    assert bar("a=a0, b=b0", rows(), *measured) == noise(5.0, 1, 6)
+    assert bar("b=b0", rows(), *measured) == noise(5.0, 2, 6)
+    assert bar("c=c0", rows(), *measured) == noise(1.0, 1, 4)
+    assert bar("a=a0, c=c0", rows(), *measured) == noise(4.0, 3, 24)
+    assert bar("2 of: a=a0, b=b0, c=c0", rows(), *measured) == noise(4.0, 1 + 1 + 2 + 3, 24)
+    assert bar("a!=a0, b=b0", rows(), *measured) == noise(5.0, 1, 6)
+
+
+def test_measurements_of_the_same_are_pooled():
+    pooled = 1 / math.sqrt(1 / 3.0**2 + 1 / 4.0**2)
+    measured = table("ab", 3.0), table("ba", 4.0)
+    assert bar("a=a0, b=b0", rows(), *measured) == noise(pooled, 1, 6)
+    asked = single("a=a0, b=b0", 3.0), single("b=b0, a=a0", 4.0)
+    assert bar("a=a0, b=b0", rows(), *asked) == noise(pooled, 1)
+
+
+def test_the_very_query_that_was_measured():
+    measured = single("2 of: a=a0, b=b0, c=c0", 3.0)
+    assert bar("2 of: c=c0, b=b0, a=a0", rows(), measured) == noise(3.0, 1)
+    assert bar("2 of: a=a0, b=b0, c=c1", rows(), measured) is None
+    assert bar("1 of: a=a0, b=b0, c=c0", rows(), measured) is None
+    assert bar("a=a0, b=b0", rows(), measured) is None
+    assert bar("2 of: c=c0, b=b0, a=a0", rows(0.001), measured) == pytest.approx(0.001)
+    assert bar("2 of: c=c0, b=b0, a=a0", rows(0.4), measured) == noise(3.0, 1)
+
+
+def test_tables_of_r_below_k_are_of_queries():
+    measured = table("ab", 5.0, r=1)
+    assert bar("any of: a=a0, b=b1", rows(), measured) == noise(5.0, 1)
+    assert bar("a=a0, b=b1", rows(), measured) is None
+
+
+def test_what_nothing_covers_is_bounded_by_what_rows_missed():
+    assert bar("a=a0, b=b0", rows(0.01)) == pytest.approx(0.01)
+    assert bar("any of: a=a0, b=b0", rows(0.01)) == pytest.approx(0.01)
+    assert bar("a=a0, b=b0", rows()) is None
+    # A set adds up the misses of its values, as if they were independent.
+    factor = math.sqrt(2 * (1 - 2 / 4) / (1 * (1 - 1 / 4)))
+    assert bar("c in {c0,c1}", rows(0.01)) == pytest.approx(0.01 * factor)
+    assert bar("c!=c0", rows(0.01)) == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("miss", [None, 0.1])
+def test_what_holds_for_all_or_none_is_certain(miss):
+    assert bar("a in {a0,a1}", rows(miss)) == 0.0
+    assert ErrorBars(rows(miss), [], SCHEMA).of(Query([th.Condition("a", ())]), 0.0) == 0.0
+
+
+def test_a_bar_reaches_no_further_than_0_and_1():
+    for answer in (0.0, 0.2, 0.5, 0.7, 1.0):
+        assert bar("a=a0", rows(5.0), answer=answer) == max(answer, 1 - answer)
+
+
+def test_all_0_knows_nothing():
+    assert bar("a=a0", Zeros()) is None
+
+
+def release_of(source, *measurements):
+    return Release.now(
+        schema=SCHEMA, n=N, workload=Workload(SCHEMA, [Threshold(("a", "b"))]), mechanism="rap",
+        settings={}, budget=Budget.from_rho("1/10"), spent=Fraction(1, 10),
+        measurements=measurements, source=source, is_secure=False,
+    )  # fmt: skip
+
+
+def test_a_release_answers_with_bars():
+    release = release_of(rows(0.01), table("ab", 5.0))
+    texts = ["a=a0, b=b0", "c=c0", "any of: a=a1, c in {c0,c2}"]
+    answers = list(release.answer_many(texts))
+    assert [a.error_bar for a in answers] == [
+        bar(text, release.source, *release.measurements, answer=float(answer))
+        for text, answer in zip(texts, answers, strict=True)
+    ]
+    assert answers == list(release.source.queries(Query.parse(text, SCHEMA) for text in texts))
+    assert release.answer("c=c0").error_bar == pytest.approx(0.01)
+
+
+def test_a_long_stream_keeps_answers_and_bars_together():
+    release = release_of(rows(0.01), table("ab", 5.0))
+    asked = [Query.parse(text, SCHEMA) for text in ("a=a0, b=b0", "c=c0", "c!=c0")]
+    stream = release.answer_many(itertools.islice(itertools.cycle(asked), 40_000))
+    first = [(a, a.error_bar) for a in itertools.islice(stream, 3)]
+    assert [(a, a.error_bar) for a in stream] == [first[i % 3] for i in range(3, 40_000)]
+
+
+@pytest.mark.parametrize("miss", [None, 0.0, 0.0123])
+def test_a_saved_release_knows_its_bars(miss, tmp_path):
+    release = release_of(rows(miss), table("ab", 5.0))
+    release.save(tmp_path / "release")
+    again = th.load(tmp_path / "release")
+    assert again.source.miss == miss
+    for text in ("a=a0, b=b0", "c=c0"):
+        assert again.answer(text).error_bar == release.answer(text).error_bar
+
+
+def test_what_was_missed_less_its_noise():
+    noisy = np.array([[110, 90], [100, 100]])
+    measured = Measurement(Threshold(("a", "b")), noisy, 5.0, N)
+    upper = 1 + 1.645 * math.sqrt(2 / 4)
+    expected = WITHIN * math.sqrt(upper * 50e-6 - 25e-6)
+    assert miss_of([(measured, np.full((2, 2), 0.1))]) == pytest.approx(expected)
+    assert miss_of([(measured, noisy / N)]) == 0.0
+    assert miss_of([]) is None
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    data = th.datasets.adult()
+    work = Workload(data.schema, [Threshold(("sex", "race")), Threshold(("income", "sex"))])
+    rap = RAP(rho=1, rounds=3, queries_per_round=2, synthetic_rows=20)
+    return rap.fit(data, work, randomness=InsecureSeededRandomness(0))
+
+
+def test_rap_knows_what_it_missed(fitted):
+    assert 0.0 < fitted.source.miss < 0.5
+    asked = fitted.measurements[-1]
+    own = WITHIN * asked.sigma / asked.n
+    assert fitted.answer(asked.target).error_bar == min(own, fitted.source.miss)
+    assert fitted.answer("sex=Female").error_bar == fitted.source.miss
+
+
+def test_non_adaptive_rap_never_foresaw_anything():
+    data = th.datasets.adult()
+    work = Workload(data.schema, [Threshold(("sex", "race"))])
+    rap = RAP(rho=1, rounds=1, queries_per_round=work.query_count, synthetic_rows=20)
+    release = rap.fit(data, work)
+    assert release.source.miss is None
+    assert release.answer("sex=Female, race=Black").error_bar > 0
+    assert release.answer("income=>50K").error_bar is None
+
+
+def test_a_release_without_rows_or_tables_is_silent(fitted):
+    silent = dataclasses.replace(fitted, source=Zeros(), measurements=())
+    assert silent.answer("sex=Female").error_bar is None
