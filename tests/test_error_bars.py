@@ -48,8 +48,11 @@ def single(text, sigma):
     return Measurement(Query.parse(text, SCHEMA), np.array(300), sigma, N)
 
 
-def bar(text, source, *measurements, answer=0.5):
-    return ErrorBars(source, measurements, SCHEMA).of(Query.parse(text, SCHEMA), answer)
+WORK = Workload(SCHEMA, [Threshold(tuple("ab")), Threshold(tuple("ac"), r=1)])
+
+
+def bar(text, source, *measurements, answer=0.5, work=WORK):
+    return ErrorBars(source, measurements, work).of(Query.parse(text, SCHEMA), answer)
 
 
 def rows(miss=None):
@@ -151,8 +154,10 @@ def test_the_very_query_that_was_measured():
     assert bar("2 of: a=a0, b=b0, c=c1", rows(), measured) is None
     assert bar("1 of: a=a0, b=b0, c=c0", rows(), measured) is None
     assert bar("a=a0, b=b0", rows(), measured) is None
-    assert bar("2 of: c=c0, b=b0, a=a0", rows(0.001), measured) == pytest.approx(0.001)
-    assert bar("2 of: c=c0, b=b0, a=a0", rows(0.4), measured) == noise(3.0, 1)
+    work = Workload(SCHEMA, [Threshold(tuple("cab"), r=2)])
+    asked = "2 of: c=c0, b=b0, a=a0"
+    assert bar(asked, rows(0.001), measured, work=work) == pytest.approx(0.001)
+    assert bar(asked, rows(0.4), measured, work=work) == noise(3.0, 1)
 
 
 def test_tables_of_r_below_k_are_of_queries():
@@ -161,25 +166,69 @@ def test_tables_of_r_below_k_are_of_queries():
     assert bar("a=a0, b=b1", rows(), measured) is None
 
 
-def test_what_nothing_covers_is_bounded_by_what_rows_missed():
+def test_queries_of_the_workload_are_bounded_by_what_rows_missed():
     assert bar("a=a0, b=b0", rows(0.01)) == pytest.approx(0.01)
-    assert bar("any of: a=a0, b=b0", rows(0.01)) == pytest.approx(0.01)
+    assert bar("any of: a=a0, c=c0", rows(0.01)) == pytest.approx(0.01)
     assert bar("a=a0, b=b0", rows()) is None
-    # A set adds up the misses of its values, as if they were independent.
-    factor = math.sqrt(2 * (1 - 2 / 4) / (1 * (1 - 1 / 4)))
-    assert bar("c in {c0,c1}", rows(0.01)) == pytest.approx(0.01 * factor)
-    assert bar("c!=c0", rows(0.01)) == pytest.approx(0.01)
+    # Nothing says how well D' answers what it was never compared on.
+    assert bar("a=a0, c=c0", rows(0.01)) is None
+    assert bar("b=b0, c=c0", rows(0.01)) is None
+    assert bar("c=c0", rows(0.01)) is None
+
+
+def test_sums_of_the_workloads_queries_add_up_what_rows_missed():
+    one = 1 * (1 - 1 / 6)
+    assert bar("a=a0, b in {b0,b1}", rows(0.01)) == pytest.approx(
+        0.01 * math.sqrt(2 * (1 - 2 / 6) / one)
+    )
+    assert bar("any of: a!=a0, b!=b0", rows(0.01)) == pytest.approx(0.01)
+    assert bar("b=b0", rows(0.01)) == pytest.approx(0.01 * math.sqrt(2 * (1 - 2 / 6) / one))
+    assert bar("b!=b0", rows(0.01)) == bar("b=b0", rows(0.01))
+
+
+def test_where_tables_were_measured_rows_missed_their_cells():
+    work = Workload(SCHEMA, [Threshold(tuple("ac"), r=1)])
+    measured = table("b", 5.0)
+    assert bar("a=a0, c=c0", rows(0.01), measured, work=work) == pytest.approx(0.01)
+    assert bar("a=a0, c=c0", rows(0.01), work=work) is None
+    # a=a0 or c=c0 is 5 of the 8 cells.
+    assert bar("any of: a=a0, c=c0", rows(0.01), measured, work=work) == pytest.approx(
+        0.01 * math.sqrt(5 * (1 - 5 / 8) / (1 - 1 / 8))
+    )
 
 
 @pytest.mark.parametrize("miss", [None, 0.1])
 def test_what_holds_for_all_or_none_is_certain(miss):
-    assert bar("a in {a0,a1}", rows(miss)) == 0.0
-    assert ErrorBars(rows(miss), [], SCHEMA).of(Query([th.Condition("a", ())]), 0.0) == 0.0
+    assert bar("c in {c0,c1,c2,c3}", rows(miss)) == 0.0
+    assert ErrorBars(rows(miss), [], WORK).of(Query([th.Condition("a", ())]), 0.0) == 0.0
 
 
 def test_a_bar_reaches_no_further_than_0_and_1():
     for answer in (0.0, 0.2, 0.5, 0.7, 1.0):
         assert bar("a=a0", rows(5.0), answer=answer) == max(answer, 1 - answer)
+
+
+@given(st.data())
+def test_the_best_of_many_tables_is_found(data):
+    names = ("a", "b", "c")
+    drawn = st.tuples(st.sets(st.sampled_from(names), min_size=1), st.floats(0.1, 9.0))
+    measured = [table(sorted(features), sigma) for features, sigma in data.draw(st.lists(drawn))]
+    pooled = {}
+    for m in measured:
+        pooled[m.target] = pooled.get(m.target, 0.0) + 1 / (m.sigma / N) ** 2
+    asked = sorted(data.draw(st.sets(st.sampled_from(names), min_size=1)))
+    cells = Threshold(asked).query_count(SCHEMA)
+    variances = [
+        target.query_count(SCHEMA) / cells / precision
+        for target, precision in pooled.items()
+        if {*asked} <= {*target.features}
+    ]
+    found = bar(", ".join(f"{name}={name}0" for name in asked), rows(), *measured)
+    if variances:
+        expected = WITHIN * math.sqrt(min(variances) * (1 - 1 / cells))
+        assert found == pytest.approx(min(expected, 0.5))
+    else:
+        assert found is None
 
 
 def test_all_0_knows_nothing():
@@ -188,22 +237,23 @@ def test_all_0_knows_nothing():
 
 def release_of(source, *measurements):
     return Release.now(
-        schema=SCHEMA, n=N, workload=Workload(SCHEMA, [Threshold(("a", "b"))]), mechanism="rap",
+        schema=SCHEMA, n=N, workload=WORK, mechanism="rap",
         settings={}, budget=Budget.from_rho("1/10"), spent=Fraction(1, 10),
         measurements=measurements, source=source, is_secure=False,
     )  # fmt: skip
 
 
 def test_a_release_answers_with_bars():
-    release = release_of(rows(0.01), table("ab", 5.0))
-    texts = ["a=a0, b=b0", "c=c0", "any of: a=a1, c in {c0,c2}"]
+    release = release_of(rows(0.01), table("ab", 5.0), single("a=a0, b=b1", 5.0))
+    texts = ["a=a0, b=b0", "c=c0", "any of: a=a1, c=c2"]
     answers = list(release.answer_many(texts))
     assert [a.error_bar for a in answers] == [
         bar(text, release.source, *release.measurements, answer=float(answer))
         for text, answer in zip(texts, answers, strict=True)
     ]
     assert answers == list(release.source.queries(Query.parse(text, SCHEMA) for text in texts))
-    assert release.answer("c=c0").error_bar == pytest.approx(0.01)
+    assert release.answer("c=c0").error_bar is None
+    assert answers[2].error_bar == pytest.approx(0.01)
 
 
 def test_a_long_stream_keeps_answers_and_bars_together():
@@ -220,7 +270,7 @@ def test_a_saved_release_knows_its_bars(miss, tmp_path):
     release.save(tmp_path / "release")
     again = th.load(tmp_path / "release")
     assert again.source.miss == miss
-    for text in ("a=a0, b=b0", "c=c0"):
+    for text in ("a=a0, b=b0", "any of: a=a0, c=c0"):
         assert again.answer(text).error_bar == release.answer(text).error_bar
 
 
@@ -246,8 +296,10 @@ def test_rap_knows_what_it_missed(fitted):
     assert 0.0 < fitted.source.miss < 0.5
     asked = fitted.measurements[-1]
     own = WITHIN * asked.sigma / asked.n
-    assert fitted.answer(asked.target).error_bar == min(own, fitted.source.miss)
-    assert fitted.answer("sex=Female").error_bar == fitted.source.miss
+    bar = fitted.answer(asked.target).error_bar
+    assert bar == pytest.approx(min(own, fitted.source.miss))
+    assert bar < fitted.answer("sex=Female").error_bar < 1
+    assert fitted.answer("relationship=Wife").error_bar is None
 
 
 def test_non_adaptive_rap_never_foresaw_anything():

@@ -6,9 +6,10 @@ the error of some answers; where several do, the tightest counts.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache, reduce
+from operator import and_, itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from thresher.answers import AnswerSource, FromRows, FromTables
 from thresher.privacy.curator import Measurement
 from thresher.queries.query import Condition, Query
 from thresher.queries.threshold import Threshold
+from thresher.queries.workload import Workload
 from thresher.schema import Schema
 
 WITHIN = 1.96
@@ -61,7 +63,7 @@ class ErrorBars:
     Args:
         source: Where the answers come from.
         measurements: All that was measured.
-        schema: The features.
+        workload: The thresholds that D' was fitted for: what it missed tells of them only.
 
     Example:
         >>> import thresher as th
@@ -75,10 +77,15 @@ class ErrorBars:
     """
 
     def __init__(
-        self, source: AnswerSource, measurements: Iterable[Measurement], schema: Schema
+        self, source: AnswerSource, measurements: Sequence[Measurement], workload: Workload
     ) -> None:
-        self._source, self._schema = source, schema
-        self._measured = _Measured.of(measurements)
+        self._source, self._schema = source, workload.schema
+        self._queries = _queries(measurements)
+        self._tables = _tables(measurements)
+        if isinstance(source, FromRows) and source.miss is not None:
+            for table, variance in _missed(source.miss, measurements, workload):
+                self._tables[table] = min(variance, self._tables.get(table, math.inf))
+        self._covering = _Covering.of(self._tables, self._schema)
         self._known = lru_cache(REMEMBERED)(self._found)
         self._reach = lru_cache(REMEMBERED)(self._found_reach)
 
@@ -117,16 +124,20 @@ class ErrorBars:
             of_one = spread(sizes, (1,) * len(sizes), r) if table.target == asked else 1.0
             return _Known(sizes, _variance(table) / of_one, {}, adds_to_one=False)
         if isinstance(source, FromRows):
+            unit = self._covering.least(names) / math.prod(sizes)
             of_one = spread(sizes, (1,) * len(sizes), r, adds_to_one=True)
-            of_query = self._measured.tables.get(asked, math.inf) if r < asked.k else math.inf
-            if source.miss is not None:
-                of_query = min(of_query, (source.miss / WITHIN) ** 2)
-            unit = min(
-                self._measured.cell_of(asked, self._schema),
-                of_query / of_one if of_one else math.inf,
-            )
-            return _Known(sizes, unit, self._measured.queries_of(asked), adds_to_one=True)
+            if of_one:
+                unit = min(unit, self._tables.get(asked, math.inf) / of_one)
+            return _Known(sizes, unit, self._same(asked), adds_to_one=True)
         return None
+
+    def _same(self, asked: Threshold) -> dict[Codes, float]:
+        """The bars of queries that were measured, by their codes in the order asked for."""
+        found = {}
+        for conditions, variance in self._queries.get(asked, {}).items():
+            codes = {c.feature: c.codes for c in conditions}
+            found[tuple(codes[name] for name in asked.features)] = WITHIN * math.sqrt(variance)
+        return found
 
 
 def miss_of(foreseen: Sequence[tuple[Measurement, npt.ArrayLike]]) -> float | None:
@@ -212,48 +223,77 @@ class _Known:
 
 
 @dataclass(frozen=True, eq=False)
-class _Measured:
-    """The variances of all that was measured; what was measured often is pooled."""
+class _Covering:
+    """Marginal tables, the best first: those whose cells' variances add up to least.
 
-    tables: Mapping[Threshold, float]
-    queries: Mapping[Threshold, Mapping[frozenset[Condition], float]]
+    Attributes:
+        sums: The sum of each table's variances.
+        having: For each feature, the tables that have it, as the bits of a number.
+    """
+
+    sums: tuple[float, ...]
+    having: Mapping[str, int]
 
     @classmethod
-    def of(cls, measurements: Iterable[Measurement]) -> "_Measured":
-        tables: dict[Threshold, float] = {}
-        queries: dict[Threshold, dict[frozenset[Condition], float]] = {}
-        for m in measurements:
-            if isinstance(m.target, Threshold):
-                tables[m.target] = _pooled(tables.get(m.target), m)
-            else:
-                kind = queries.setdefault(m.target.threshold, {})
-                conditions = frozenset(m.target.conditions)
-                kind[conditions] = _pooled(kind.get(conditions), m)
-        return cls(tables, queries)
-
-    @cached_property
-    def marginals(self) -> list[tuple[frozenset[str], Threshold, float]]:
-        """The tables that others are sums of."""
-        listed = ((frozenset(t.features), t, variance) for t, variance in self.tables.items())
-        return [entry for entry in listed if entry[1].r == entry[1].k]
-
-    def cell_of(self, asked: Threshold, schema: Schema) -> float:
-        """The least variance of a cell of a marginal table, as sums of cells of measured ones."""
-        names, cells = frozenset(asked.features), asked.query_count(schema)
-        covering = (
-            variance * (table.query_count(schema) / cells)
-            for features, table, variance in self.marginals
-            if names <= features
+    def of(cls, tables: Mapping[Threshold, float], schema: Schema) -> "_Covering":
+        """The marginal tables among some, with the variances of their cells."""
+        listed = sorted(
+            (
+                (variance * table.query_count(schema), table.features)
+                for table, variance in tables.items()
+                if table.r == table.k
+            ),
+            key=itemgetter(0),
         )
-        return min(covering, default=math.inf)
+        places: dict[str, list[int]] = {}
+        for place, (_, features) in enumerate(listed):
+            for name in features:
+                places.setdefault(name, []).append(place)
+        having = {}
+        for name, some in places.items():
+            bits = np.zeros(len(listed), dtype=np.uint8)
+            bits[some] = 1
+            having[name] = int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
+        return cls(tuple(total for total, _ in listed), having)
 
-    def queries_of(self, asked: Threshold) -> dict[Codes, float]:
-        """The bars of queries over the same features, by codes in the order asked for."""
-        found = {}
-        for conditions, variance in self.queries.get(asked, {}).items():
-            codes = {c.feature: c.codes for c in conditions}
-            found[tuple(codes[name] for name in asked.features)] = WITHIN * math.sqrt(variance)
-        return found
+    def least(self, names: Iterable[str]) -> float:
+        """The least sum among the tables that have all these features; infinite if none has."""
+        common = reduce(and_, (self.having.get(name, 0) for name in names))
+        return self.sums[(common & -common).bit_length() - 1] if common else math.inf
+
+
+def _tables(measurements: Iterable[Measurement]) -> dict[Threshold, float]:
+    """The variance of a cell of each table that was measured."""
+    tables: dict[Threshold, float] = {}
+    for m in measurements:
+        if isinstance(m.target, Threshold):
+            tables[m.target] = _pooled(tables.get(m.target), m)
+    return tables
+
+
+def _queries(
+    measurements: Iterable[Measurement],
+) -> dict[Threshold, dict[frozenset[Condition], float]]:
+    """The variance of each single query that was measured."""
+    queries: dict[Threshold, dict[frozenset[Condition], float]] = {}
+    for m in measurements:
+        if isinstance(m.target, Query):
+            kind, conditions = queries.setdefault(m.target.threshold, {}), m.target.conditions
+            kind[frozenset(conditions)] = _pooled(kind.get(frozenset(conditions)), m)
+    return queries
+
+
+def _missed(
+    miss: float, measurements: Sequence[Measurement], workload: Workload
+) -> Iterator[tuple[Threshold, float]]:
+    """What D' missed, as the noise of the tables among which the worst were measured."""
+    were_marginals = bool(measurements) and isinstance(measurements[-1].target, Threshold)
+    for threshold in workload:
+        table = Threshold(threshold.features) if were_marginals else threshold
+        cells = table.query_count(workload.schema)
+        # Answers of D' add up to 1 already, and so do its misses to 0.
+        centred = 1.0 - 1.0 / cells if table.r == table.k and cells > 1 else 1.0
+        yield table, (miss / WITHIN) ** 2 / centred
 
 
 def _variance(m: Measurement) -> float:

@@ -120,7 +120,7 @@ class Release:
 
     @cached_property
     def _error_bars(self) -> ErrorBars:
-        return ErrorBars(self.source, self.measurements, self.schema)
+        return ErrorBars(self.source, self.measurements, self.workload)
 
     def _checked(self, query: Query | str) -> Query:
         if isinstance(query, str):
