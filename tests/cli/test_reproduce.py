@@ -46,6 +46,7 @@ MISTAKES = [
     ("forms -o out --optimizer sgd", "--optimizer must be one of"),
     ("forms -o out --loans none.csv", "--loans none.csv: cannot be read"),
     ("forms -o out --processes 0", "--processes"),
+    ("forms -o out --repetitions 0", "--repetitions"),
     ("forms -o file/out --scale smoke", "cannot be written"),
 ]
 

@@ -10,7 +10,14 @@ import pytest
 from thresher.data import datasets
 from thresher.errors import DataError, ParameterError
 from thresher.evaluation import FutureError, errors_of
-from thresher.evaluation.experiments import data, drift_effect, future_error, plots, thresholds
+from thresher.evaluation.experiments import (
+    data,
+    drift_effect,
+    future_error,
+    overfitting,
+    plots,
+    thresholds,
+)
 from thresher.evaluation.experiments.adaptivity import map_of
 from thresher.evaluation.experiments.figure import best_pairs
 from thresher.evaluation.experiments.figures import (
@@ -24,7 +31,7 @@ from thresher.evaluation.experiments.grid import Skipped, run_alone
 from thresher.evaluation.experiments.reference import ReferenceFit
 from thresher.evaluation.experiments.scales import PAPER, QUICK, SCALES, SMOKE, scale_named
 from thresher.evaluation.experiments.tasks import FutureFit, PresentFit, sizes_within
-from thresher.evaluation.experiments.training import TrainingRun
+from thresher.evaluation.experiments.training import RoundsRun, TrainingRun
 
 ALONE = Workforce(processes=1)
 
@@ -194,13 +201,15 @@ def test_a_run_can_be_repeated():
     assert fit(mechanism="all0").run({})["measured"] == 0
 
 
+WATCHED = {
+    "data": "adult-small", "epsilon": 1.0, "k": 3, "r": 1, "size": 3, "rounds": 2,
+    "queries_per_round": 3, "synthetic_rows": 30, "seed": 0, "distribution": "geometric",
+    "future": 4,
+}  # fmt: skip
+
+
 def test_a_watched_fit_is_the_same_fit():
-    given = {
-        "data": "adult-small", "epsilon": 1.0, "k": 3, "r": 1, "size": 3, "rounds": 2,
-        "queries_per_round": 3, "synthetic_rows": 30, "seed": 0, "distribution": "geometric",
-        "future": 4,
-    }  # fmt: skip
-    run = TrainingRun(**given, every=1)
+    run = TrainingRun(**WATCHED, every=1)
     watched = run.run({})
     assert len(watched["present"]) == watched["iterations"]
     assert set(watched["round"]) == {1, 2}
@@ -209,6 +218,62 @@ def test_a_watched_fit_is_the_same_fit():
     release = run.fitted(records, history, run.mechanism_for(history))
     last = errors_of(release.source.table, records, history).max
     assert watched["present"][-1] == pytest.approx(last, abs=1e-5)
+
+
+@pytest.mark.parametrize("optimizer", ["accelerated", "adam"])
+def test_a_fit_past_the_noise_has_its_iterations_in_every_round(optimizer):
+    found = RoundsRun(**WATCHED, optimizer=optimizer, iterations=60, every=30).run({})
+    assert found["rounds_done"] == [0, 0.5, 1, 1.5, 2]
+    # Ours stops where no step leads further down; Adam knows no such place.
+    least = 2 * 61 if optimizer == "adam" else 61
+    assert least <= found["iterations"] <= 2 * 61
+    assert len(found["last_misfit"]) == 2
+    assert found["last_misfit"][-1] < found["first_misfit"][-1]
+
+
+def test_a_fit_to_the_noise_is_looked_at_between_rounds():
+    run = RoundsRun(**WATCHED, iterations=0, every=1)
+    found = run.run({})
+    assert found["rounds_done"] == [0, 1, 2]
+    records = data.records_of("adult-small", {})
+    _, history = run.history(records.schema)
+    release = run.fitted(records, history, run.mechanism_for(history))
+    last = errors_of(release.source.table, records, history).max
+    assert found["present"][-1] == pytest.approx(last, abs=1e-5)
+
+
+def test_overfitting_is_future_error_up_and_present_error_down():
+    def fits(present, future):
+        return pd.DataFrame(
+            {
+                "data": "a", "way": "b", "distribution": "uniform", "present change": present,
+                "future change": future, "loss left by a round": 0.5, "loss at the end": 0.1,
+            }
+        )  # fmt: skip
+
+    up, down, level = [0.1, 0.12, 0.11], [-0.1, -0.12, -0.11], [0.1, -0.2, 0.1]
+    assert overfitting.tested(fits(down, up))["overfits"].item()
+    assert not overfitting.tested(fits(down, down))["overfits"].item()
+    assert not overfitting.tested(fits(up, up))["overfits"].item()
+    told = overfitting.tested(fits(down, level))
+    assert not told["overfits"].item()
+    assert told["of these with present falling"].item() == 2
+
+
+def test_repetitions_are_added_to_those_there():
+    more = QUICK.repeated(QUICK.marginals.repetitions + 1)
+    for name in ("present-error", "filtering", "drift-effect"):
+        fewer = QUICK.repeated(2)
+        assert set(FIGURES[name].tasks(fewer)) < set(FIGURES[name].tasks(more))
+    assert dataclasses.replace(more, name="") != dataclasses.replace(QUICK, name="")
+
+
+def test_titles_break_evenly_and_never_within_a_quantity():
+    assert plots.balanced("short", 40) == "short"
+    told = plots.balanced("mean of all the errors, with ε = 0.1; bands: 95 % intervals", 50)
+    first, second = told.replace("\N{NO-BREAK SPACE}", " ").split("\n")
+    assert abs(len(first) - len(second)) < 12
+    assert "ε = 0.1" in told.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_a_future_fit_has_its_drifts_and_their_distance():

@@ -67,6 +67,20 @@ def test_the_likelihood_ratio_by_hand():
     assert found.p_value == pytest.approx(stats.chi2.sf(chi2, 6))
 
 
+def test_the_effect_of_the_filter_has_the_interval_of_its_coefficient():
+    seen = observations(noise=0.02)
+    found = compare_models(seen)
+    added, low, high = found.effect(0.01, 0.0)
+    assert added == pytest.approx(found.coefficients[6])
+    degrees = len(seen) - 12
+    error = abs(added) / stats.t.isf(found.coefficient_p_values[6] / 2, degrees)
+    reach = stats.t.isf(0.025, degrees) * error
+    assert (low, high) == pytest.approx((added - reach, added + reach))
+    exact = compare_models(observations(noise=1e-9))
+    wanted = model(1.0, 16, True) - model(1.0, 16, False)
+    assert exact.effect(1.0, np.log(16)) == pytest.approx([wanted] * 3, abs=1e-7)
+
+
 def test_a_filter_without_effect_is_not_seen():
     seen = observations(noise=0.02, truth=lambda e, s, f: model(e, s, False))
     assert compare_models(seen).p_value > 0.01

@@ -35,6 +35,10 @@ def reproduce(
         Path | None,
         typer.Option(help="The LOANS file (loans.csv); a made-up stand-in if not given."),
     ] = None,
+    repetitions: Annotated[
+        int | None,
+        typer.Option(help="Repetitions of every setting; those of the scale if not given.", min=1),
+    ] = None,
     processes: Annotated[
         int | None, typer.Option(help="Processes; as many as cores if not given.", min=1)
     ] = None,
@@ -78,6 +82,8 @@ def reproduce(
     wanted = replace(experiments.scale_named(scale).with_loans(name), optimizer=optimizer)
     if data is not None:
         wanted = wanted.only(data)
+    if repetitions is not None:
+        wanted = wanted.repeated(repetitions)
     titles = [title_of(name) for name in wanted.data]
     say(f"scale {scale}: {', '.join(titles)}")
     began = time.perf_counter()

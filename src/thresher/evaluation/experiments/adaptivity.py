@@ -94,7 +94,7 @@ def draw_maps(
         for axes in panels[1:]:
             axes.set_ylabel("")
         bar = figure.colorbar(bounds, ax=panels, shrink=0.9, aspect=25)
-        bar.set_label("present error")
+        bar.set_label("present error (share of records)", fontsize=7)
         context.save(figure, context.name(stem, data))
 
 

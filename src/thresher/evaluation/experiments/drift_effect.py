@@ -1,6 +1,5 @@
 """Figure "Effect of drift": future error of RAP by γ, with a small history and a Geometric F_H."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,12 +7,14 @@ import pandas as pd
 
 from thresher.evaluation.experiments import plots
 from thresher.evaluation.experiments.data import ADULT, title_of
-from thresher.evaluation.experiments.figure import Context, PaperFigure, pair_name
+from thresher.evaluation.experiments.figure import Context, PaperFigure, mean_and_reach, pair_name
 from thresher.evaluation.experiments.future_error import Estimate, estimates
 from thresher.evaluation.experiments.grid import Task
 from thresher.evaluation.experiments.scales import Scale
 from thresher.evaluation.experiments.tasks import FutureFit
-from thresher.evaluation.future import student_t
+
+SHOWN = (("future", "low", "high"), ("rise", "rise low", "rise high"))
+"""What each panel shows: a mean, and the ends of its interval."""
 
 
 def fits(scale: Scale, data: str) -> Sequence[FutureFit]:
@@ -74,37 +75,34 @@ def paired_rise(still: Estimate, drifted: Estimate) -> tuple[float, float]:
     """The mean rise of future error within repetitions, and how far its 95 % interval reaches."""
     pairs = zip(still.future.by_repetition, drifted.future.by_repetition, strict=True)
     rises = [float(np.mean(after) - np.mean(before)) for before, after in pairs]
-    if len(rises) < 2:
-        return float(np.mean(rises)), math.inf
-    spread = float(np.std(rises, ddof=1)) / math.sqrt(len(rises))
-    return float(np.mean(rises)), student_t(len(rises) - 1) * spread
+    return mean_and_reach(rises)
 
 
 def draw(context: Context) -> None:
-    """All data sets in one panel by γ, and in another by total variation."""
+    """Future error by γ, as in the paper; and its rise since no drift, by total variation."""
     found = collected(context)
     context.table("drift-effect", found)
     grid = context.scale.future
     title = (
         f"Effect of drift · scale “{context.scale.name}”\n{grid.r}-of-{grid.k} thresholds, "
-        f"F_H geometric, ε = {grid.epsilon:g}, {grid.drift_repetitions} repetitions × "
+        f"{plots.PAST} geometric, ε = {grid.epsilon:g}, {grid.drift_repetitions} repetitions × "
         f"{grid.future} future thresholds; bands: 95 % intervals"
     )
-    words = {"gamma": "drift γ", "variation": "mean total variation of F_H and F_F"}
     with plots.page(1, 2, title=title, width=3.2, height=2.6) as (figure, [panels]):
-        for axes, (column, about) in zip(panels, words.items(), strict=True):
+        for axes, column, shown in zip(panels, ("gamma", "variation"), SHOWN, strict=True):
             curves = []
             for style, data in enumerate(context.scale.data):
                 here = found[found["data"] == data].sort_values(column)
-                label = f"{title_of(data)}, |W_H| = {here['size'].iloc[0]}"
-                x, y = list(here[column]), list(here["future"])
-                curves.append(
-                    plots.Curve(label, x, y, style, list(here["low"]), list(here["high"]))
-                )
+                label = f"{title_of(data)}, {plots.HISTORY} = {here['size'].iloc[0]}"
+                x, (y, low, high) = list(here[column]), (list(here[name]) for name in shown)
+                curves.append(plots.Curve(label, x, y, style, low, high))
             plots.draw_curves(axes, curves)
-            axes.set_xlabel(about)
-            plots.errors_axis(axes)
+        plots.errors_axis(panels[0])
+        panels[0].set_xlabel("drift γ")
         panels[0].set_ylabel("future error (share of records)")
+        panels[1].axhline(0.0, color=plots.BLACK, linewidth=0.8)
+        panels[1].set_xlabel(f"mean total variation of {plots.PAST} and {plots.FUTURE}")
+        panels[1].set_ylabel("rise since γ = 0, paired")
         plots.legend_below(figure, panels[0], 1)
         context.save(figure, "drift-effect")
 

@@ -30,7 +30,10 @@ def no_tasks(scale: Scale) -> Sequence[Task]:
 def draw_histograms(context: Context) -> None:
     """Examples of F_F for several γ; features in the order of F_H."""
     drifts = context.scale.future.drifts
-    title = f"Drifted feature distributions · scale “{context.scale.name}”\nF_H geometric (p = 1/2)"
+    title = (
+        f"Drifted feature distributions · scale “{context.scale.name}”\n"
+        f"probabilities under {plots.FUTURE}; γ = 0 is {plots.PAST}, geometric (p = 1/2)"
+    )
     rows = []
     with plots.page(2, len(drifts), title=title, width=1.35, height=1.7) as (figure, panels):
         for row, (name, schema) in zip(panels, SCHEMAS.items(), strict=True):
@@ -42,7 +45,6 @@ def draw_histograms(context: Context) -> None:
                 axes.bar(range(1, len(order) + 1), chances, color=plots.BLUE, width=0.9)
                 axes.set_ylim(0, 0.55)
                 axes.set_title(f"γ = {drift:g}")
-                axes.set_xlabel("feature" if row is panels[-1] else "")
                 if axes is not row[0]:
                     axes.tick_params(labelleft=False)
                 rows += [
@@ -50,6 +52,7 @@ def draw_histograms(context: Context) -> None:
                     for i, chance in enumerate(chances, start=1)
                 ]
             row[0].set_ylabel(f"{name}\nprobability")
+        figure.supxlabel(f"feature, by rank in {plots.PAST}", fontsize=8)
         context.save(figure, "drift-histograms")
     context.table("drift-histograms", pd.DataFrame(rows))
 
@@ -58,7 +61,7 @@ def draw_variation(context: Context) -> None:
     """The mean total variation between F_H and F_F, with the middle 95 % of shuffles."""
     title = (
         f"Total variation by drift · scale “{context.scale.name}”\n"
-        f"F_H geometric (p = 1/2), {SHUFFLES} shuffles, band: the middle 95 %"
+        f"{plots.PAST} geometric (p = 1/2), {SHUFFLES} shuffles, band: the middle 95 %"
     )
     rows, curves = [], []
     for style, (name, schema) in enumerate(SCHEMAS.items()):
@@ -80,7 +83,7 @@ def draw_variation(context: Context) -> None:
     with plots.page(1, 1, title=title, width=4.2, height=2.7) as (figure, [[axes]]):
         plots.draw_curves(axes, curves)
         axes.set_xlabel("drift γ")
-        axes.set_ylabel("total variation of F_H and F_F")
+        axes.set_ylabel(f"total variation of {plots.PAST} and {plots.FUTURE}")
         axes.set_ylim(-0.02, 1.05)
         axes.legend(loc="lower right")
         context.save(figure, "drift-variation")

@@ -3,6 +3,8 @@
 A figure is a module with `tasks(scale)` and `draw(context)`; `figures.FIGURES` lists them.
 """
 
+import math
+import statistics
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +17,7 @@ from thresher.evaluation.experiments import plots
 from thresher.evaluation.experiments.data import title_of
 from thresher.evaluation.experiments.grid import Result, Store, Task
 from thresher.evaluation.experiments.scales import Scale
+from thresher.evaluation.future import student_t
 from thresher.files import write_text
 
 
@@ -107,6 +110,31 @@ def best_pairs(frame: pd.DataFrame, by: Sequence[str], least: str = "error") -> 
 def means_of(frame: pd.DataFrame, by: Sequence[str], *columns: str) -> pd.DataFrame:
     """The means over repetitions of some columns, for each setting."""
     return frame.groupby(list(by))[list(columns)].mean().reset_index()
+
+
+def mean_and_reach(values: Iterable[float]) -> tuple[float, float]:
+    """A mean, and how far its 95 % interval reaches to both sides (Student's t).
+
+    Example:
+        >>> mean, reach = mean_and_reach([0.1, 0.3])
+        >>> round(mean, 3), round(reach, 3)
+        (0.2, 1.271)
+    """
+    listed = [float(value) for value in values]
+    mean, count = sum(listed) / len(listed), len(listed)
+    if count < 2:
+        return mean, math.inf
+    return mean, student_t(count - 1) * statistics.stdev(listed) / math.sqrt(count)
+
+
+def counted(count: int, word: str) -> str:
+    """A number and its noun.
+
+    Example:
+        >>> counted(1, "repetition"), counted(3, "repetition")
+        ('1 repetition', '3 repetitions')
+    """
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def pair_name(rounds: Any, per_round: Any) -> str:

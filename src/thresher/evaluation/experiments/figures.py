@@ -10,6 +10,7 @@ from thresher.evaluation.experiments import (
     drift_shapes,
     filtering,
     future_error,
+    overfitting,
     present_error,
     runtime,
     synthetic_rows,
@@ -43,6 +44,7 @@ FIGURES: dict[str, PaperFigure] = {
         drift_shapes.VARIATION,
         future_error.FIGURE,
         training_progress.FIGURE,
+        overfitting.FIGURE,
         drift_effect.FIGURE,
     )
 }

@@ -5,6 +5,7 @@ that a copy in black and white says the same. Heat maps use cividis, print their
 the best cell.
 """
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,8 +27,11 @@ YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 2, 1, 2)), "-", "--", ":")
-LETTERS_PER_INCH = 13
+LETTERS_PER_INCH = 14
 """Of a title, so that it stays on the page."""
+
+PAST, FUTURE, HISTORY = "$F_H$", "$F_F$", "$|W_H|$"
+"""Names of the paper as figures print them."""
 
 SETTINGS: Any = {
     "font.family": "DejaVu Sans",
@@ -84,9 +88,26 @@ def page(
         across = max(width * columns, 4.2)
         figure = Figure(figsize=(across, height * rows + 0.5))
         FigureCanvasAgg(figure)
-        lines = (textwrap.fill(line, int(LETTERS_PER_INCH * across)) for line in title.split("\n"))
+        lines = (balanced(line, int(LETTERS_PER_INCH * across)) for line in title.split("\n"))
         figure.suptitle("\n".join(lines), fontsize=9)
         yield figure, figure.subplots(rows, columns, squeeze=False).tolist()
+
+
+def balanced(line: str, width: int) -> str:
+    """Break a line into as few as its width asks for, and these into about equal lengths.
+
+    Example:
+        >>> print(balanced("present error of RAP; least framed", 28))
+        present error of
+        RAP; least framed
+    """
+    whole = re.sub(r" (?==)|(?<==) |(?<=\d) (?=[%\w])", "\N{NO-BREAK SPACE}", line)
+
+    def broken(at: int) -> list[str]:
+        return textwrap.wrap(whole, at, break_long_words=False, break_on_hyphens=False)
+
+    fewest = len(broken(width))
+    return "\n".join(broken(next(w for w in range(1, width + 1) if len(broken(w)) == fewest)))
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
@@ -121,11 +142,11 @@ def draw_curves(axes: Axes, curves: Sequence[Curve]) -> None:
             axes.annotate(
                 note,
                 (x, y),
-                xytext=(0, -5),
+                xytext=(0, -6),
                 textcoords="offset points",
                 ha="center",
                 va="top",
-                fontsize=5.5,
+                fontsize=6,
                 color=COLOURS[look],
             )
 
@@ -151,6 +172,12 @@ def counts_axis(axes: Axes, label: str) -> None:
 def errors_axis(axes: Axes) -> None:
     """Errors from 0 to what there is; wide intervals are cut where no error can be."""
     axes.set_ylim(0, min(1.05, axes.get_ylim()[1]))
+
+
+def noted_errors_axis(axes: Axes) -> None:
+    """Errors from 0 to 1, the same in every panel, with room for notes under points near 0."""
+    axes.set_ylim(-0.16, 1.05)
+    axes.set_yticks([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
 
 
 def legend_below(figure: Figure, axes: Axes, columns: int) -> None:

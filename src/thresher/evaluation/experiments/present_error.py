@@ -115,13 +115,12 @@ def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:
                     if label == ADAPTIVE
                     else ()
                 )
-                curves.append(
-                    plots.Curve(label, list(here["size"]), list(here["error"]), style, notes=notes)
-                )
+                x, y, lies_on_all0 = list(here["size"]), list(here["error"]), label == NON_ADAPTIVE
+                curves.append(plots.Curve(label, x, y, style, notes=notes, hollow=lies_on_all0))
             plots.draw_curves(axes, curves)
             plots.sizes_axis(axes, sizes_within(data, grid.k, grid.sizes), "|W|, thresholds")
             axes.set_title(f"ε = {epsilon:g}")
-            axes.set_ylim(bottom=-0.12)
+            plots.noted_errors_axis(axes)
         panels[0].set_ylabel("present error (share of records)")
         plots.legend_below(figure, panels[0], 4)
         context.save(figure, context.name("present-error", data))

@@ -21,6 +21,7 @@ import statsmodels.api as sm
 from statsmodels.stats.multitest import multipletests
 
 from thresher.errors import ParameterError
+from thresher.evaluation.future import student_t
 
 Array = npt.NDArray[np.float64]
 
@@ -51,6 +52,8 @@ class Comparison:
         p_value: Its p-value.
         summary: The full model's table, in the form of the appendix.
         epsilons: The levels of ε, from the smallest.
+        covariance: Of the coefficients.
+        degrees: Of freedom that are left to the errors.
     """
 
     coefficients: Array
@@ -60,6 +63,8 @@ class Comparison:
     p_value: float
     summary: str
     epsilons: tuple[float, ...]
+    covariance: Array
+    degrees: int
 
     def predicted(self, epsilon: float, log_size: Array, filtered: bool) -> Array:
         """The full model's present error."""
@@ -67,6 +72,15 @@ class Comparison:
         on = np.full(log_size.shape, float(filtered))
         predicted: Array = _design(level, log_size, on) @ self.coefficients
         return predicted
+
+    def effect(self, epsilon: float, log_size: float) -> tuple[float, float, float]:
+        """What the filter adds to present error at one size, and the ends of its 95 % interval."""
+        level, at = np.array([self.epsilons.index(epsilon)]), np.array([log_size])
+        contrast = _design(level, at, np.ones(1))[0] - _design(level, at, np.zeros(1))[0]
+        added = float(contrast @ self.coefficients)
+        spread = float(np.sqrt(contrast @ self.covariance @ contrast))
+        reach = student_t(self.degrees) * spread
+        return added, added - reach, added + reach
 
 
 def compare_models(observations: Sequence[Observation]) -> Comparison:
@@ -108,6 +122,8 @@ def compare_models(observations: Sequence[Observation]) -> Comparison:
         p_value=float(p_value),
         summary=_undated(summary),
         epsilons=epsilons,
+        covariance=np.asarray(full.cov_params()),
+        degrees=int(full.df_resid),
     )
 
 

@@ -89,6 +89,8 @@ class Future:
     training_every: int = 1
     training_repetitions: int = 3
     training_future: int = 100
+    overfitting_iterations: int = 1000
+    overfitting_repetitions: int = 10
     future: int = 100
     repetitions: int = 5
 
@@ -131,6 +133,28 @@ class Scale:
             return self
         return replace(self, data=tuple(name if data == LOANS_LIKE else data for data in self.data))
 
+    def repeated(self, times: int) -> "Scale":
+        """The same with another number of repetitions of everything; more are added to fewer.
+
+        Example:
+            >>> QUICK.repeated(10).marginals.repetitions
+            10
+        """
+        future = replace(
+            self.future,
+            repetitions=times,
+            drift_repetitions=times,
+            training_repetitions=times,
+            overfitting_repetitions=times,
+        )
+        return replace(
+            self,
+            marginals=replace(self.marginals, repetitions=times),
+            thresholds=replace(self.thresholds, repetitions=times),
+            future=future,
+            runtime=replace(self.runtime, repetitions=times),
+        )
+
     def only(self, begins: str) -> "Scale":
         """The same on one of its data sets, `adult` or `loans`.
 
@@ -172,6 +196,8 @@ QUICK = Scale(
         drift_repetitions=5,
         training_every=4,
         training_future=40,
+        overfitting_iterations=100,
+        overfitting_repetitions=4,
         future=50,
         repetitions=4,
     ),
@@ -215,6 +241,8 @@ SMOKE = Scale(
         training_every=5,
         training_repetitions=2,
         training_future=5,
+        overfitting_iterations=4,
+        overfitting_repetitions=2,
         future=5,
         repetitions=2,
     ),

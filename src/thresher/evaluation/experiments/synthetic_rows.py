@@ -6,13 +6,19 @@ from dataclasses import replace
 import pandas as pd
 
 from thresher.evaluation.experiments import plots
-from thresher.evaluation.experiments.figure import Context, PaperFigure, best_pairs, means_of
+from thresher.evaluation.experiments.figure import (
+    Context,
+    PaperFigure,
+    best_pairs,
+    counted,
+    means_of,
+)
 from thresher.evaluation.experiments.grid import Task
 from thresher.evaluation.experiments.scales import Scale
 from thresher.evaluation.experiments.tasks import PresentFit
 from thresher.evaluation.experiments.thresholds import filter_words, mapped
 
-PANELS = {"error": "present error (share of records)", "seconds": "time of the fit (s, one core)"}
+PANELS = {"error": "present error (share of records)", "seconds": "processor time of the fit (s)"}
 
 
 def tasks(scale: Scale) -> Sequence[PresentFit]:
@@ -46,7 +52,7 @@ def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:
         data,
         f"{grid.map_size} r-of-{grid.k} thresholds{filter_words(context.scale)}, "
         f"ε = {grid.map_epsilon:g}, best of {len(grid.rows_pairs)} (T,K) at each point, "
-        f"mean of {grid.repetitions} repetition(s)",
+        f"mean of {counted(grid.repetitions, 'repetition')}",
     )
     with plots.page(1, 2, title=title, width=3.0, height=2.5) as (figure, [panels]):
         for axes, (column, words) in zip(panels, PANELS.items(), strict=True):

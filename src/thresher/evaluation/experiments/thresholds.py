@@ -10,6 +10,7 @@ from thresher.evaluation.experiments.figure import (
     Context,
     PaperFigure,
     best_pairs,
+    counted,
     means_of,
     pair_name,
 )
@@ -89,7 +90,7 @@ def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:
     title = context.title(
         data,
         f"r-of-{grid.k} thresholds{filter_words(context.scale)}, n' = {grid.synthetic_rows}, "
-        f"mean of {grid.repetitions} repetition(s)",
+        f"mean of {counted(grid.repetitions, 'repetition')}",
     )
     with plots.page(len(grid.epsilons), len(grid.r), title=title, width=2.1, height=2.2) as (
         figure,
@@ -101,8 +102,8 @@ def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:
                 plots.draw_curves(axes, [_curve(here, label) for label in STYLES])
                 plots.sizes_axis(axes, sizes_within(data, grid.k, grid.sizes), "|W|, thresholds")
                 axes.set_title(f"r = {r}, ε = {epsilon:g}")
-                axes.set_ylim(-0.17, 1.05)
-            row[0].set_ylabel("present error")
+                plots.noted_errors_axis(axes)
+            row[0].set_ylabel("present error\n(share of records)")
         plots.legend_below(figure, panels[0][0], 3)
         name = context.name("thresholds-error", data)
         context.save(figure, name)
@@ -125,7 +126,7 @@ def draw_adaptivity(context: Context) -> None:
     about = (
         f"present error of RAP, {grid.map_size} r-of-{grid.k} thresholds"
         f"{filter_words(context.scale)}, ε = {grid.map_epsilon:g}, n' = {grid.synthetic_rows}, "
-        f"mean of {grid.repetitions} repetition(s)"
+        f"mean of {counted(grid.repetitions, 'repetition')}; least framed"
     )
     for data in context.scale.data:
         draw_maps(

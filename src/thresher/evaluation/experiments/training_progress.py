@@ -65,8 +65,8 @@ def draw(context: Context) -> None:
     rounds, per_round = grid.training_pair
     title = context.title(
         data,
-        f"{grid.r}-of-{grid.k} thresholds, |W_H| = {grid.training_size}, ε = {grid.epsilon:g}, "
-        f"T = {rounds}, K = {per_round}; one fit in full, other repetitions thin",
+        f"{grid.r}-of-{grid.k} thresholds, {plots.HISTORY} = {grid.training_size}, "
+        f"ε = {grid.epsilon:g}, T = {rounds}, K = {per_round}; thin: other fits",
     )
     with plots.page(1, len(SHAPES), title=title, width=3.4, height=2.7) as (figure, [panels]):
         for axes, shape in zip(panels, SHAPES, strict=True):

@@ -1,0 +1,203 @@
+"""Figure "Overfitting": does future error rise while present error and the loss go on falling?
+
+The paper looks at one fit of each distribution. Here are several, as fits are (they stop at the
+noise), and driven past the noise by a fixed number of iterations in every round, with our optimiser
+and with the paper's Adam. Changes are counted from the middle round to the end, within fits.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from thresher.evaluation.experiments import plots
+from thresher.evaluation.experiments.figure import (
+    Context,
+    PaperFigure,
+    counted,
+    mean_and_reach,
+)
+from thresher.evaluation.experiments.future_error import NAMES
+from thresher.evaluation.experiments.grid import Result, Task
+from thresher.evaluation.experiments.scales import Scale
+from thresher.evaluation.experiments.training import RoundsRun
+from thresher.evaluation.experiments.training_progress import SHAPES
+
+NOTABLE = 0.01
+"""A rise of future error that anybody would mind, as a share of records."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """How D' is fitted in every round: by which optimiser, and whether past the noise."""
+
+    about: str
+    optimizer: str
+    past_the_noise: bool
+
+
+WAYS = (
+    Way("ours, to the noise", "accelerated", False),
+    Way("ours, past the noise", "accelerated", True),
+    Way("Adam, past the noise", "adam", True),
+)
+
+
+def fits(scale: Scale, way: Way) -> Sequence[RoundsRun]:
+    """Fits of each distribution in one of the ways."""
+    grid = scale.future
+    rounds, per_round = grid.training_pair
+    iterations = grid.overfitting_iterations
+    return [
+        RoundsRun(
+            data=scale.data[-1],
+            epsilon=grid.epsilon,
+            k=grid.k,
+            r=grid.r,
+            size=grid.training_size,
+            rounds=rounds,
+            queries_per_round=per_round,
+            synthetic_rows=grid.synthetic_rows,
+            optimizer=way.optimizer,
+            seed=seed,
+            distribution=shape,
+            future=grid.training_future,
+            iterations=iterations if way.past_the_noise else 0,
+            every=max(iterations // 2, 1),
+        )
+        for shape in SHAPES
+        for seed in range(grid.overfitting_repetitions)
+    ]
+
+
+def tasks(scale: Scale) -> Sequence[Task]:
+    """All ways."""
+    return [task for way in WAYS for task in fits(scale, way)]
+
+
+def changes(result: Result) -> pd.DataFrame:
+    """Both errors of a fit since the middle of its rounds.
+
+    Example:
+        >>> changes({"rounds_done": [0, 1, 2], "present": [0.9, 0.5, 0.25],
+        ...          "future": [0.9, 0.5, 0.625]})
+           rounds_done  present  future
+        1            1     0.00   0.000
+        2            2    -0.25   0.125
+    """
+    frame = pd.DataFrame({name: result[name] for name in ("rounds_done", "present", "future")})
+    late = frame[frame["rounds_done"] >= math.floor(frame["rounds_done"].iloc[-1] / 2)].copy()
+    late[["present", "future"]] -= late[["present", "future"]].iloc[0]
+    return late
+
+
+def collected(context: Context) -> pd.DataFrame:
+    """One row a fit: where its errors and its loss stand at half-way and at the end."""
+    rows = []
+    for way in WAYS:
+        for task, result in context.found(fits(context.scale, way)):
+            assert isinstance(task, RoundsRun)
+            late = changes(result)
+            middle = late.index[0]
+            rounds = int(late["rounds_done"].iloc[0])
+            losses = zip(result["first_misfit"], result["last_misfit"], strict=True)
+            left = [last / first for first, last in list(losses)[rounds:]]
+            futures = late["future"]
+            rows.append(
+                {
+                    "data": task.data, "way": way.about, "distribution": task.distribution,
+                    "seed": task.seed, "iterations": result["iterations"],
+                    "present halfway": result["present"][middle],
+                    "present at the end": result["present"][-1],
+                    "future halfway": result["future"][middle],
+                    "future at the end": result["future"][-1],
+                    "present change": late["present"].iloc[-1],
+                    "future change": futures.iloc[-1],
+                    "steps up": sum(after > before for before, after in pairwise(futures)),
+                    "steps": len(futures) - 1,
+                    "loss left by a round": float(np.median(left)),
+                    "loss at the end": result["last_misfit"][-1],
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def tested(found: pd.DataFrame) -> pd.DataFrame:
+    """For each way and distribution the mean changes with 95 % intervals."""
+    rows = []
+    for (data, way, shape), here in found.groupby(["data", "way", "distribution"], sort=False):
+        row = {"data": data, "way": way, "distribution": shape, "fits": len(here)}
+        for column in ("present", "future"):
+            mean, reach = mean_and_reach(here[f"{column} change"])
+            row |= {f"{column} change": mean, f"{column} low": mean - reach}
+            row |= {f"{column} high": mean + reach}
+        rose = here["future change"] > NOTABLE
+        row |= {
+            f"future rose by over {NOTABLE:g}": int(rose.sum()),
+            "of these with present falling": int((rose & (here["present change"] < 0)).sum()),
+            "largest future rise": here["future change"].max(),
+            "loss left by a round, median": here["loss left by a round"].median(),
+            "loss at the end, median": here["loss at the end"].median(),
+            "overfits": bool(row["future low"] > 0 and row["present high"] < 0),
+        }
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def draw(context: Context) -> None:
+    """A column for each way, a row for each distribution."""
+    scale, grid = context.scale, context.scale.future
+    found = collected(context)
+    context.table("overfitting", found)
+    context.table("overfitting-tests", tested(found))
+    data = scale.data[-1]
+    rounds, per_round = grid.training_pair
+    title = context.title(
+        data,
+        f"change since the middle round; {grid.r}-of-{grid.k} thresholds, {plots.HISTORY} = "
+        f"{grid.training_size}, ε = {grid.epsilon:g}, T = {rounds}, K = {per_round}; past the "
+        f"noise: {grid.overfitting_iterations} iterations a round; mean of "
+        f"{counted(grid.overfitting_repetitions, 'fit')}, bands: 95 % intervals",
+    )
+    with plots.page(len(SHAPES), len(WAYS), title=title, height=2.1) as (figure, panels):
+        for row, shape in zip(panels, SHAPES, strict=True):
+            for axes, way in zip(row, WAYS, strict=True):
+                here = [task for task in fits(scale, way) if task.distribution == shape]
+                courses = [changes(result) for _, result in context.found(here)]
+                plots.draw_curves(axes, _curves(courses))
+                axes.axhline(0.0, color=plots.BLACK, linewidth=0.8)
+                axes.set_title(f"{NAMES[shape]}: {way.about}")
+            row[0].set_ylabel("change of error\n(share of records)")
+        for axes in panels[-1]:
+            axes.set_xlabel("rounds done")
+        every = [axes for row in panels for axes in row]
+        low = min(axes.get_ylim()[0] for axes in every)
+        high = max(axes.get_ylim()[1] for axes in every)
+        for axes in every:
+            axes.set_ylim(low, high)
+        plots.legend_below(figure, panels[0][0], 2)
+        context.save(figure, context.name("overfitting", data))
+
+
+def _curves(courses: Sequence[pd.DataFrame]) -> list[plots.Curve]:
+    together = pd.concat(courses).groupby("rounds_done")
+    curves = []
+    for style, column in enumerate(("present", "future")):
+        x = [float(at) for at in together.groups]
+        found = [mean_and_reach(together.get_group(at)[column]) for at in together.groups]
+        low, high = [mean - reach for mean, reach in found], [mean + reach for mean, reach in found]
+        curves.append(
+            plots.Curve(f"{column} error", x, [mean for mean, _ in found], style, low, high)
+        )
+    return curves
+
+
+FIGURE = PaperFigure(
+    "overfitting",
+    "does future error rise while present error falls? our optimiser and Adam, past the noise",
+    tasks,
+    draw,
+)
