@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -89,7 +90,9 @@ def changes(result: Result) -> pd.DataFrame:
         2            2    -0.25   0.125
     """
     frame = pd.DataFrame({name: result[name] for name in ("rounds_done", "present", "future")})
-    late = frame[frame["rounds_done"] >= math.floor(frame["rounds_done"].iloc[-1] / 2)].copy()
+    late: pd.DataFrame = frame[
+        frame["rounds_done"] >= math.floor(frame["rounds_done"].iloc[-1] / 2)
+    ].copy()
     late[["present", "future"]] -= late[["present", "future"]].iloc[0]
     return late
 
@@ -129,7 +132,7 @@ def tested(found: pd.DataFrame) -> pd.DataFrame:
     """For each way and distribution the mean changes with 95 % intervals."""
     rows = []
     for (data, way, shape), here in found.groupby(["data", "way", "distribution"], sort=False):
-        row = {"data": data, "way": way, "distribution": shape, "fits": len(here)}
+        row: dict[str, Any] = {"data": data, "way": way, "distribution": shape, "fits": len(here)}
         for column in ("present", "future"):
             mean, reach = mean_and_reach(here[f"{column} change"])
             row |= {f"{column} change": mean, f"{column} low": mean - reach}
@@ -183,11 +186,11 @@ def draw(context: Context) -> None:
 
 
 def _curves(courses: Sequence[pd.DataFrame]) -> list[plots.Curve]:
-    together = pd.concat(courses).groupby("rounds_done")
+    together = pd.concat(courses)
+    x = sorted({float(at) for at in together["rounds_done"]})
     curves = []
     for style, column in enumerate(("present", "future")):
-        x = [float(at) for at in together.groups]
-        found = [mean_and_reach(together.get_group(at)[column]) for at in together.groups]
+        found = [mean_and_reach(together[together["rounds_done"] == at][column]) for at in x]
         low, high = [mean - reach for mean, reach in found], [mean + reach for mean, reach in found]
         curves.append(
             plots.Curve(f"{column} error", x, [mean for mean, _ in found], style, low, high)
