@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import thresher as th
 from thresher.answers import FromRows, FromTables, Zeros
-from thresher.error_bars import WITHIN, Answer, ErrorBars, miss_of, spread
+from thresher.error_bars import WITHIN, Answer, ErrorBars, miss_of, overlooked, spread
 from thresher.features import Categorical
 from thresher.mechanisms import RAP
 from thresher.privacy.budget import Budget
@@ -63,8 +63,14 @@ def tables(*measurements):
     return FromTables.of(measurements, SCHEMA)
 
 
-def noise(sigma, cells, whole=math.inf):
-    return pytest.approx(WITHIN * sigma / N * math.sqrt(cells * (1 - cells / whole)))
+def noise(sigma, cells):
+    """The bar of a sum of noisy cells."""
+    return pytest.approx(WITHIN * sigma / N * math.sqrt(cells))
+
+
+def fitted_noise(sigma, cells, whole=math.inf):
+    """The bar of what D' says of it: as far from the measurement as that is from the truth."""
+    return pytest.approx(WITHIN * sigma / N * math.sqrt(2 * cells * (1 - cells / whole)))
 
 
 def test_an_answer_is_a_number():
@@ -132,37 +138,37 @@ def test_noisy_tables_know_which_table_answers():
 
 def test_rows_take_the_best_table_that_covers_a_query():
     measured = table("ab", 5.0), table("abc", 4.0), table("c", 1.0)
-    assert bar("a=a0, b=b0", rows(), *measured) == noise(5.0, 1, 6)
-    assert bar("b=b0", rows(), *measured) == noise(5.0, 2, 6)
-    assert bar("c=c0", rows(), *measured) == noise(1.0, 1, 4)
-    assert bar("a=a0, c=c0", rows(), *measured) == noise(4.0, 3, 24)
-    assert bar("2 of: a=a0, b=b0, c=c0", rows(), *measured) == noise(4.0, 1 + 1 + 2 + 3, 24)
-    assert bar("a!=a0, b=b0", rows(), *measured) == noise(5.0, 1, 6)
+    assert bar("a=a0, b=b0", rows(), *measured) == fitted_noise(5.0, 1, 6)
+    assert bar("b=b0", rows(), *measured) == fitted_noise(5.0, 2, 6)
+    assert bar("c=c0", rows(), *measured) == fitted_noise(1.0, 1, 4)
+    assert bar("a=a0, c=c0", rows(), *measured) == fitted_noise(4.0, 3, 24)
+    assert bar("2 of: a=a0, b=b0, c=c0", rows(), *measured) == fitted_noise(4.0, 1 + 1 + 2 + 3, 24)
+    assert bar("a!=a0, b=b0", rows(), *measured) == fitted_noise(5.0, 1, 6)
 
 
 def test_measurements_of_the_same_are_pooled():
     pooled = 1 / math.sqrt(1 / 3.0**2 + 1 / 4.0**2)
     measured = table("ab", 3.0), table("ba", 4.0)
-    assert bar("a=a0, b=b0", rows(), *measured) == noise(pooled, 1, 6)
+    assert bar("a=a0, b=b0", rows(), *measured) == fitted_noise(pooled, 1, 6)
     asked = single("a=a0, b=b0", 3.0), single("b=b0, a=a0", 4.0)
-    assert bar("a=a0, b=b0", rows(), *asked) == noise(pooled, 1)
+    assert bar("a=a0, b=b0", rows(), *asked) == fitted_noise(pooled, 1)
 
 
 def test_the_very_query_that_was_measured():
     measured = single("2 of: a=a0, b=b0, c=c0", 3.0)
-    assert bar("2 of: c=c0, b=b0, a=a0", rows(), measured) == noise(3.0, 1)
+    assert bar("2 of: c=c0, b=b0, a=a0", rows(), measured) == fitted_noise(3.0, 1)
     assert bar("2 of: a=a0, b=b0, c=c1", rows(), measured) is None
     assert bar("1 of: a=a0, b=b0, c=c0", rows(), measured) is None
     assert bar("a=a0, b=b0", rows(), measured) is None
     work = Workload(SCHEMA, [Threshold(tuple("cab"), r=2)])
     asked = "2 of: c=c0, b=b0, a=a0"
     assert bar(asked, rows(0.001), measured, work=work) == pytest.approx(0.001)
-    assert bar(asked, rows(0.4), measured, work=work) == noise(3.0, 1)
+    assert bar(asked, rows(0.4), measured, work=work) == fitted_noise(3.0, 1)
 
 
 def test_tables_of_r_below_k_are_of_queries():
     measured = table("ab", 5.0, r=1)
-    assert bar("any of: a=a0, b=b1", rows(), measured) == noise(5.0, 1)
+    assert bar("any of: a=a0, b=b1", rows(), measured) == fitted_noise(5.0, 1)
     assert bar("a=a0, b=b1", rows(), measured) is None
 
 
@@ -225,7 +231,7 @@ def test_the_best_of_many_tables_is_found(data):
     ]
     found = bar(", ".join(f"{name}={name}0" for name in asked), rows(), *measured)
     if variances:
-        expected = WITHIN * math.sqrt(min(variances) * (1 - 1 / cells))
+        expected = WITHIN * math.sqrt(2 * min(variances) * (1 - 1 / cells))
         assert found == pytest.approx(min(expected, 0.5))
     else:
         assert found is None
@@ -275,13 +281,36 @@ def test_a_saved_release_knows_its_bars(miss, tmp_path):
 
 
 def test_what_was_missed_less_its_noise():
-    noisy = np.array([[110, 90], [100, 100]])
-    measured = Measurement(Threshold(("a", "b")), noisy, 5.0, N)
-    upper = 1 + 1.645 * math.sqrt(2 / 4)
-    expected = WITHIN * math.sqrt(upper * 50e-6 - 25e-6)
-    assert miss_of([(measured, np.full((2, 2), 0.1))]) == pytest.approx(expected)
-    assert miss_of([(measured, noisy / N)]) == 0.0
-    assert miss_of([]) is None
+    asked = [single("a=a0", 5.0)] * 40  # 0.3 each
+    assert miss_of([(m, 0.2) for m in asked], 0.9) == pytest.approx(
+        WITHIN * math.sqrt(0.1**2 - 0.005**2)
+    )
+    assert miss_of([], 0.9) is None
+
+
+def test_cells_of_a_table_count_by_people():
+    noisy = np.array([[110, 90, 0], [0, 0, 0]])
+    measured = Measurement(Threshold(("a", "b")), noisy, 1.0, N)
+    says = np.array([[0.3, 0.1, 0.0], [0.0, 0.0, 0.0]])
+    expected = 0.75 * (0.11 - 0.3) ** 2 + 0.25 * (0.09 - 0.1) ** 2 - 0.001**2
+    assert miss_of([(measured, says)], 0.0) == pytest.approx(WITHIN * math.sqrt(expected))
+    # A table counts as much as a query.
+    both = miss_of([(measured, says), (single("a=a0", 1.0), 0.3)], 0.0)
+    assert both == pytest.approx(WITHIN * math.sqrt((expected - 0.001**2) / 2))
+
+
+def test_a_miss_that_noise_hides_is_what_the_choice_would_have_found():
+    asked = [(single("a=a0", 5.0), 0.3)] * 8
+    hidden = WITHIN * 0.005 * math.sqrt(1.645 * math.sqrt(2 / 8))
+    assert miss_of(asked, 0.0) == pytest.approx(hidden)
+    assert miss_of(asked, 0.9) == 0.9
+
+
+def test_what_a_choice_overlooks():
+    """At that miss, one candidate weighs exp(η·score) = as much as all of them without any."""
+    rho = Fraction(1, 50)
+    score = overlooked(1000, rho, n=N) * N
+    assert math.exp(math.sqrt(2 * rho) * score) == pytest.approx(1000)
 
 
 @pytest.fixture(scope="module")
@@ -293,9 +322,9 @@ def fitted():
 
 
 def test_rap_knows_what_it_missed(fitted):
-    assert 0.0 < fitted.source.miss < 0.5
+    assert 0.0 < fitted.source.miss < 1.0
     asked = fitted.measurements[-1]
-    own = WITHIN * asked.sigma / asked.n
+    own = WITHIN * math.sqrt(2) * asked.sigma / asked.n
     bar = fitted.answer(asked.target).error_bar
     assert bar == pytest.approx(min(own, fitted.source.miss))
     assert bar < fitted.answer("sex=Female").error_bar < 1

@@ -8,6 +8,7 @@ the error of some answers; where several do, the tightest counts.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache, reduce
 from operator import and_, itemgetter
 
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from thresher.answers import AnswerSource, FromRows, FromTables
 from thresher.privacy.curator import Measurement
+from thresher.privacy.levels import selection_rate
 from thresher.queries.query import Condition, Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
@@ -26,6 +28,9 @@ WITHIN = 1.96
 
 ONE_SIDED = 1.645
 """How many hold 95 of 100 errors to one side."""
+
+AS_FITTED = 2.0
+"""D' meets a measurement as closely as its noise warrants: its variance comes in twice."""
 
 REMEMBERED = 1 << 16
 """Kinds of queries that are remembered; a stream of queries may have any number of them."""
@@ -140,30 +145,65 @@ class ErrorBars:
         return found
 
 
-def miss_of(foreseen: Sequence[tuple[Measurement, npt.ArrayLike]]) -> float | None:
+def miss_of(
+    foreseen: Sequence[tuple[Measurement, npt.ArrayLike]], overlooked: float
+) -> float | None:
     """By how much answers missed measurements that they were not fitted to, at 95 %, noise aside.
 
-    The mean square of the misses, less that of the noise. It is an estimate from few numbers, so
-    that where they happened to be small it would be too good: its upper limit is taken, at 95 %.
+    Every measurement counts once. Within a table, cells count by the people whom D' sees there:
+    most cells of most tables are empty, and to be right about those says nothing of the others.
+    The mean square of the misses, less that of the noise, is an estimate from few numbers. Where
+    it is within what such noise hides, at 95 %, the choice of what to measure found nothing, and
+    all that is known is what such a choice finds.
 
     Args:
         foreseen: Measurements, each with the answers of D' to the same query or table.
+        overlooked: The least miss that the choice of what to measure would not have overlooked.
 
     Returns:
-        1.96 standard deviations of a miss; None if there is none.
+        1.96 standard deviations of a miss; None without measurements.
 
     Example:
         >>> query = Query([Condition("sex", [0])])
         >>> missed = Measurement(query, np.array(600), sigma=10.0, n=1000)
-        >>> round(miss_of([(missed, 0.5)] * 50), 3)
-        0.225
+        >>> round(miss_of([(missed, 0.5)] * 50, overlooked=0.3), 3)
+        0.195
     """
     if not foreseen:
         return None
-    misses = np.concatenate([np.ravel(m.answers - np.asarray(a, float)) for m, a in foreseen])
-    noise = np.concatenate([np.full(m.counts.size, m.sigma / m.n) for m, _ in foreseen])
-    at_most = 1.0 + ONE_SIDED * math.sqrt(2.0 / misses.size)
-    return WITHIN * math.sqrt(max(0.0, float(at_most * (misses**2).mean() - (noise**2).mean())))
+    misses, noise, weights = [], [], []
+    for m, answers in foreseen:
+        says = np.ravel(np.asarray(answers, dtype=np.float64))
+        misses.append(np.ravel(m.answers) - says)
+        noise.append(np.full(says.size, m.sigma / m.n))
+        people = np.maximum(says, 0.0) if says.size > 1 and says.max() > 0.0 else np.ones(says.size)
+        weights.append(people / people.sum())
+    weight = np.concatenate(weights) / len(foreseen)
+    of_noise = float(weight @ np.concatenate(noise) ** 2)
+    missed = float(weight @ np.concatenate(misses) ** 2) - of_noise
+    # The variance of a weighted mean of squares of noise is 2·σ⁴·Σ weight².
+    hidden = ONE_SIDED * math.sqrt(2.0 * float(weight @ weight)) * of_noise
+    if missed > hidden:
+        return WITHIN * math.sqrt(missed)
+    return max(WITHIN * math.sqrt(hidden), overlooked)
+
+
+def overlooked(candidates: int, rho: Fraction, n: int) -> float:
+    """The miss at which a candidate is as likely to be chosen as all others, had they none.
+
+    The exponential mechanism chooses one with a score of s counts exp(η·s) times as often as one
+    with none, so that is ln(candidates)/η.
+
+    Args:
+        candidates: How many there were to choose from.
+        rho: What one choice spent.
+        n: The number of records.
+
+    Example:
+        >>> round(overlooked(1000, Fraction(1, 1000), n=1000), 3)
+        0.154
+    """
+    return math.log(candidates) / float(selection_rate(rho)) / n
 
 
 def spread(
@@ -263,7 +303,7 @@ class _Covering:
 
 
 def _tables(measurements: Iterable[Measurement]) -> dict[Threshold, float]:
-    """The variance of a cell of each table that was measured."""
+    """The variance of what D' says of a cell of each table that was measured."""
     tables: dict[Threshold, float] = {}
     for m in measurements:
         if isinstance(m.target, Threshold):
@@ -274,7 +314,7 @@ def _tables(measurements: Iterable[Measurement]) -> dict[Threshold, float]:
 def _queries(
     measurements: Iterable[Measurement],
 ) -> dict[Threshold, dict[frozenset[Condition], float]]:
-    """The variance of each single query that was measured."""
+    """The variance of what D' says of each single query that was measured."""
     queries: dict[Threshold, dict[frozenset[Condition], float]] = {}
     for m in measurements:
         if isinstance(m.target, Query):
@@ -301,6 +341,6 @@ def _variance(m: Measurement) -> float:
 
 
 def _pooled(before: float | None, m: Measurement) -> float:
-    """The variance of the mean, each weighted by its precision, of independent measurements."""
-    variance = _variance(m)
+    """The variance of what D' says of what was measured once more, each weighted by precision."""
+    variance = AS_FITTED * _variance(m)
     return variance if before is None else before * variance / (before + variance)

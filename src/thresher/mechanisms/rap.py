@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from thresher.answers import FromRows
-from thresher.error_bars import miss_of
+from thresher.error_bars import miss_of, overlooked
 from thresher.errors import ParameterError
 from thresher.mechanisms.estimate import Estimate, multiply_adds_per_second
 from thresher.mechanisms.journal import Wall
@@ -75,6 +75,7 @@ class RAP(Mechanism):
             schema.sizes, self.synthetic_rows, np.random.default_rng(self.seed)
         )
         assert self.rounds is not None
+        assert self.queries_per_round is not None
         measured: list[Measurement] = []
         if self._is_non_adaptive(workload):
             measured = curator.measure(workload.thresholds, rho=rho, jointly=False)
@@ -93,7 +94,9 @@ class RAP(Mechanism):
                 foreseen += zip(latest, answers.queries(chosen), strict=False)
             measured += latest
             rows = self._project(rows, measured, schema, progress, t + 1)
-        return FromRows(rows, schema, miss_of(foreseen)), measured
+        per_choice = part / 2 / self.queries_per_round
+        unseen = overlooked(workload.query_count, per_choice, curator.n)
+        return FromRows(rows, schema, miss_of(foreseen, unseen)), measured
 
     def _select(
         self,
