@@ -183,11 +183,10 @@ def draw(context: Context) -> None:
             row[0].set_ylabel("change of error\n(share of records)")
         for axes in panels[-1]:
             axes.set_xlabel("rounds done")
-        every = [axes for row in panels for axes in row]
-        low = min(axes.get_ylim()[0] for axes in every)
-        high = max(axes.get_ylim()[1] for axes in every)
-        for axes in every:
-            axes.set_ylim(low, high)
+        for column in zip(*panels, strict=True):
+            lows, highs = zip(*(axes.get_ylim() for axes in column), strict=True)
+            for axes in column:
+                axes.set_ylim(min(lows), max(highs))
         plots.legend_below(figure, panels[0][0], 2)
         context.save(figure, context.name("overfitting", data))
 

@@ -121,6 +121,11 @@ class RoundsRun(TrainingRun):
     iterations: int
 
     @property
+    def cost(self) -> float:
+        """A look for every round, and the iterations, where they are many."""
+        return 0.25 * self.rounds + 0.002 * self.rounds * self.iterations
+
+    @property
     def stopping(self) -> Stopping | None:
         """The rule of all fits, or none but the number of iterations."""
         if not self.iterations:
