@@ -246,16 +246,17 @@ def test_overfitting_is_future_error_up_and_present_error_down():
     def fits(present, future):
         return pd.DataFrame(
             {
-                "data": "a", "way": "b", "distribution": "uniform", "present change": present,
-                "future change": future, "loss left by a round": 0.5, "loss at the end": 0.1,
+                "data": "a", "way": "b", "distribution": "uniform", "since": 0.5,
+                "present change": present, "future change": future, "above its least": 0.0,
+                "loss left by a round": 0.5, "loss at the end": 0.1,
             }
         )  # fmt: skip
 
     up, down, level = [0.1, 0.12, 0.11], [-0.1, -0.12, -0.11], [0.1, -0.2, 0.1]
-    assert overfitting.tested(fits(down, up))["overfits"].item()
-    assert not overfitting.tested(fits(down, down))["overfits"].item()
-    assert not overfitting.tested(fits(up, up))["overfits"].item()
-    told = overfitting.tested(fits(down, level))
+    assert overfitting.summarised(fits(down, up))["overfits"].item()
+    assert not overfitting.summarised(fits(down, down))["overfits"].item()
+    assert not overfitting.summarised(fits(up, up))["overfits"].item()
+    told = overfitting.summarised(fits(down, level))
     assert not told["overfits"].item()
     assert told["of these with present falling"].item() == 2
 

@@ -2,13 +2,13 @@
 
 The paper looks at one fit of each distribution. Here are several, as fits are (they stop at the
 noise), and driven past the noise by a fixed number of iterations in every round, with our optimiser
-and with the paper's Adam. Changes are counted from the middle round to the end, within fits.
+and with the paper's Adam. Changes are counted within fits, from a quarter and from half of the
+rounds to the end.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from thresher.evaluation.experiments.scales import Scale
 from thresher.evaluation.experiments.training import RoundsRun
 from thresher.evaluation.experiments.training_progress import SHAPES
 
+SINCE = (0.25, 0.5)
 NOTABLE = 0.01
 """A rise of future error that anybody would mind, as a share of records."""
 
@@ -86,60 +87,59 @@ def tasks(scale: Scale) -> Sequence[Task]:
     return [task for way in WAYS for task in fits(scale, way)]
 
 
-def changes(result: Result) -> pd.DataFrame:
-    """Both errors of a fit since the middle of its rounds.
+def changes(result: Result, since: float) -> pd.DataFrame:
+    """Both errors of a fit since some share of its rounds.
 
     Example:
         >>> changes({"rounds_done": [0, 1, 2], "present": [0.9, 0.5, 0.25],
-        ...          "future": [0.9, 0.5, 0.625]})
+        ...          "future": [0.9, 0.5, 0.625]}, since=1 / 2)
            rounds_done  present  future
         1            1     0.00   0.000
         2            2    -0.25   0.125
     """
     frame = pd.DataFrame({name: result[name] for name in ("rounds_done", "present", "future")})
-    late: pd.DataFrame = frame[
-        frame["rounds_done"] >= math.floor(frame["rounds_done"].iloc[-1] / 2)
-    ].copy()
+    first = math.floor(since * frame["rounds_done"].iloc[-1])
+    late: pd.DataFrame = frame[frame["rounds_done"] >= first].copy()
     late[["present", "future"]] -= late[["present", "future"]].iloc[0]
     return late
 
 
 def collected(context: Context) -> pd.DataFrame:
-    """One row a fit: where its errors and its loss stand at half-way and at the end."""
+    """For each fit, and each share of its rounds, how both errors change from there to the end."""
     rows = []
     for way in WAYS:
         for task, result in context.found(fits(context.scale, way)):
             assert isinstance(task, RoundsRun)
-            late = changes(result)
-            middle = late.index[0]
-            rounds = int(late["rounds_done"].iloc[0])
             losses = zip(result["first_misfit"], result["last_misfit"], strict=True)
-            left = [last / first for first, last in list(losses)[rounds:]]
-            futures = late["future"]
-            rows.append(
-                {
-                    "data": task.data, "way": way.about, "distribution": task.distribution,
-                    "seed": task.seed, "iterations": result["iterations"],
-                    "present halfway": result["present"][middle],
-                    "present at the end": result["present"][-1],
-                    "future halfway": result["future"][middle],
-                    "future at the end": result["future"][-1],
-                    "present change": late["present"].iloc[-1],
-                    "future change": futures.iloc[-1],
-                    "steps up": sum(after > before for before, after in pairwise(futures)),
-                    "steps": len(futures) - 1,
-                    "loss left by a round": float(np.median(left)),
-                    "loss at the end": result["last_misfit"][-1],
-                }
-            )  # fmt: skip
+            left = float(np.median([last / first for first, last in losses]))
+            for since in SINCE:
+                late = changes(result, since)
+                rows.append(
+                    {
+                        "data": task.data, "way": way.about, "distribution": task.distribution,
+                        "seed": task.seed, "iterations": result["iterations"], "since": since,
+                        "present at the end": result["present"][-1],
+                        "future at the end": result["future"][-1],
+                        "present change": late["present"].iloc[-1],
+                        "future change": late["future"].iloc[-1],
+                        "above its least": result["future"][-1] - min(result["future"]),
+                        "loss left by a round": left,
+                        "loss at the end": result["last_misfit"][-1],
+                    }
+                )  # fmt: skip
     return pd.DataFrame(rows)
 
 
-def tested(found: pd.DataFrame) -> pd.DataFrame:
-    """For each way and distribution the mean changes with 95 % intervals."""
+def summarised(found: pd.DataFrame) -> pd.DataFrame:
+    """For each way and distribution the mean changes with 95 % intervals.
+
+    Future error above its least is what stopping at the best moment, which nobody knows, would
+    have saved.
+    """
     rows = []
-    for (data, way, shape), here in found.groupby(["data", "way", "distribution"], sort=False):
-        row: dict[str, Any] = {"data": data, "way": way, "distribution": shape, "fits": len(here)}
+    settings = ["data", "way", "distribution", "since"]
+    for setting, here in found.groupby(settings, sort=False):
+        row: dict[str, Any] = {**dict(zip(settings, setting, strict=True)), "fits": len(here)}
         for column in ("present", "future"):
             mean, reach = mean_and_reach(here[f"{column} change"])
             row |= {f"{column} change": mean, f"{column} low": mean - reach}
@@ -149,6 +149,8 @@ def tested(found: pd.DataFrame) -> pd.DataFrame:
             f"future rose by over {NOTABLE:g}": int(rose.sum()),
             "of these with present falling": int((rose & (here["present change"] < 0)).sum()),
             "largest future rise": here["future change"].max(),
+            "above its least, mean": here["above its least"].mean(),
+            "above its least, most": here["above its least"].max(),
             "loss left by a round, median": here["loss left by a round"].median(),
             "loss at the end, median": here["loss at the end"].median(),
             "overfits": bool(row["future low"] > 0 and row["present high"] < 0),
@@ -162,12 +164,12 @@ def draw(context: Context) -> None:
     scale, grid = context.scale, context.scale.future
     found = collected(context)
     context.table("overfitting", found)
-    context.table("overfitting-tests", tested(found))
+    context.table("overfitting-tests", summarised(found))
     data = scale.data[-1]
     (rounds, per_round), steps = grid.training_pair, grid.overfitting_iterations
     title = context.title(
         data,
-        f"change since the middle round; {grid.r}-of-{grid.k} thresholds, {plots.HISTORY} = "
+        f"change since a quarter of the rounds; {grid.r}-of-{grid.k} thresholds, {plots.HISTORY} = "
         f"{grid.training_size}, ε = {grid.epsilon:g}, T = {rounds}, K = {per_round}; mean of "
         f"{counted(grid.overfitting_repetitions, 'fit')}, bands: 95 % intervals; iterations a "
         f"round: to the noise, {' or '.join(str(w.times * steps) for w in WAYS[1:])}",
@@ -176,7 +178,7 @@ def draw(context: Context) -> None:
         for row, shape in zip(panels, SHAPES, strict=True):
             for axes, way in zip(row, WAYS, strict=True):
                 here = [task for task in fits(scale, way) if task.distribution == shape]
-                courses = [changes(result) for _, result in context.found(here)]
+                courses = [changes(result, SINCE[0]) for _, result in context.found(here)]
                 plots.draw_curves(axes, _curves(courses))
                 axes.axhline(0.0, color=plots.BLACK, linewidth=0.8)
                 axes.set_title(f"{NAMES[shape]}: {way.about}")
