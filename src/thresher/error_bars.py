@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, reduce
-from operator import and_, itemgetter
+from operator import and_, attrgetter, itemgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,8 @@ REMEMBERED = 1 << 16
 
 Codes = tuple[tuple[int, ...], ...]
 
+_feature_of, _codes_of = attrgetter("feature"), attrgetter("codes")
+
 
 class Answer(float):
     """A fraction of people: a number like any other, which knows its error bar.
@@ -57,7 +59,7 @@ class Answer(float):
 
     def __new__(cls, share: float, error_bar: float | None = None) -> "Answer":
         """A float has its value from the start."""
-        answer = super().__new__(cls, share)
+        answer = float.__new__(cls, share)
         answer.error_bar = error_bar
         return answer
 
@@ -97,14 +99,11 @@ class ErrorBars:
     def of(self, query: Query, answer: float) -> float | None:
         """Half the length of the error bar of a query's answer; None if nothing is known of it."""
         # Streams of millions of queries pass here: all but a few look-ups is remembered.
-        conditions = query.conditions
-        reach, same = self._reach(
-            tuple([c.feature for c in conditions]),
-            tuple([len(c.codes) for c in conditions]),
-            query.r,
-        )
+        codes = tuple(map(_codes_of, query.conditions))
+        names = tuple(map(_feature_of, query.conditions))
+        reach, same = self._reach(names, tuple(map(len, codes)), query.r)
         if same:
-            reach = min(reach, same.get(tuple([c.codes for c in conditions]), reach))
+            reach = min(reach, same.get(codes, reach))
         # The truth, too, lies between 0 and 1.
         furthest = answer if answer > 0.5 else 1.0 - answer
         return reach if reach < furthest else furthest if reach < math.inf else None
@@ -152,9 +151,9 @@ def miss_of(
 
     Every measurement counts once. Within a table, cells count by the people whom D' sees there:
     most cells of most tables are empty, and to be right about those says nothing of the others.
-    The mean square of the misses, less that of the noise, is an estimate from few numbers. Where
-    it is within what such noise hides, at 95 %, the choice of what to measure found nothing, and
-    all that is known is what such a choice finds.
+    The mean square of the misses, less that of the noise, is an estimate from few numbers, and no
+    smaller than what such noise hides, at 95 %. What was not measured may be missed by more: by
+    as much as the choice of what to measure, being private, may overlook.
 
     Args:
         foreseen: Measurements, each with the answers of D' to the same query or table.
@@ -166,7 +165,7 @@ def miss_of(
     Example:
         >>> query = Query([Condition("sex", [0])])
         >>> missed = Measurement(query, np.array(600), sigma=10.0, n=1000)
-        >>> round(miss_of([(missed, 0.5)] * 50, overlooked=0.3), 3)
+        >>> round(miss_of([(missed, 0.5)] * 50, overlooked=0.1), 3)
         0.195
     """
     if not foreseen:
@@ -183,9 +182,7 @@ def miss_of(
     missed = float(weight @ np.concatenate(misses) ** 2) - of_noise
     # The variance of a weighted mean of squares of noise is 2·σ⁴·Σ weight².
     hidden = ONE_SIDED * math.sqrt(2.0 * float(weight @ weight)) * of_noise
-    if missed > hidden:
-        return WITHIN * math.sqrt(missed)
-    return max(WITHIN * math.sqrt(hidden), overlooked)
+    return max(WITHIN * math.sqrt(max(missed, hidden)), overlooked)
 
 
 def overlooked(candidates: int, rho: Fraction, n: int) -> float:
