@@ -85,6 +85,16 @@ def _write_tests(context: Context, compared: dict[tuple[str, str], Comparison]) 
     context.text("filtering-regressions.txt", "\n".join(words))
 
 
+def p_words(p_value: float) -> str:
+    """A p-value as the paper prints it.
+
+    Example:
+        >>> p_words(0.0261), p_words(2.9e-5)
+        ('p = 0.026', 'p < 0.0001')
+    """
+    return f"p = {p_value:.2g}" if p_value >= 1e-4 else "p < 0.0001"
+
+
 def _effects(least: pd.DataFrame, compared: dict[tuple[str, str], Comparison]) -> pd.DataFrame:
     """What the filter adds to present error, amid the sizes that both kinds have and at their end.
 
@@ -146,7 +156,7 @@ def _draw_data(
                 plots.sizes_axis(axes, sorted(here["size"].unique()), SIZES[by])
             else:
                 plots.counts_axis(axes, SIZES[by])
-            axes.set_title(f"by {ABOUT[by]} (p = {compared[data, by].p_value:.2g})")
+            axes.set_title(f"by {ABOUT[by]} ({p_words(compared[data, by].p_value)})")
         panels[0].set_ylabel("present error (share of records)")
         plots.legend_below(figure, panels[0], 2)
         context.save(figure, context.name("filtering", data))
