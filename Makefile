@@ -34,7 +34,7 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable '.[test,lint,bench]'
+	$(BIN)/python -m pip install --quiet --editable '.[test,lint]'
 	touch $@ $(VENV)/.installed
 
 clean:

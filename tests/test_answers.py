@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.answers import FromRows, FromTables, Zeros
+from thresher.answers import FromRows, FromRowsAndTables, FromTables, Zeros
 from thresher.errors import QueryError
 from thresher.features import Categorical
 from thresher.privacy.curator import Measurement
@@ -128,3 +128,25 @@ def test_rows_answer_tables_and_queries_alike():
         Query([Condition("c", (c,)), Condition("a", (a,))], 1) for c in range(4) for a in range(2)
     ]
     assert list(source.queries(asked)) == pytest.approx(found.reshape(-1).tolist(), abs=1e-6)
+
+
+def test_rows_are_held_to_noisy_tables_of_the_same_features():
+    schema = Schema(
+        [Categorical(name=n, categories=("x", "y"), outside="x", nulls="x") for n in "ab"]
+    )
+    rows = RelaxedRows(np.full((4, 3), 0.5, np.float32), schema.sizes)  # a quarter in each cell
+    counts = np.array([[40, 26], [24, 10]])
+    table = Threshold(("b", "a"))
+    once = [Measurement(table, counts, sigma=2.0, n=100)]
+    source = FromRowsAndTables.of(rows, schema, None, once)
+    [whole] = slabs_of((2, 2))
+    held = source.table(Threshold(("a", "b")))(whole)
+    # 3σ = 0.06: cells near D' are left alone, the others come within reach of the noisy ones.
+    assert held == pytest.approx(np.array([[0.34, 0.25], [0.25, 0.16]]))
+    query = Query.where(schema, {"a": "x", "b": "x"})
+    both = Query.parse("a=x, b in {x,y}", schema)
+    either = Query.where(schema, {"a": "x", "b": "x"}, r=1)
+    assert list(source.queries([query, both, either])) == pytest.approx([0.34, 0.5, 0.75])
+    # Measured twice, it is known better: half the variance, and the mean of the two.
+    twice = FromRowsAndTables.of(rows, schema, None, [*once, *once])
+    assert twice.table(Threshold(("a", "b")))(whole)[0, 0] == pytest.approx(0.40 - 0.06 / 2**0.5)

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.answers import AnswerSource, FromRows, FromTables, Zeros
+from thresher.answers import AnswerSource, FromRows, FromRowsAndTables, FromTables, Zeros
 from thresher.errors import ReleaseError, ThresherError
 from thresher.files import flush, read_json, write_json
 from thresher.privacy.budget import Budget
@@ -42,6 +42,7 @@ from thresher.schema import Schema
 
 FORMAT = "thresher-release"
 VERSION = 1
+ROWS = (FromRows.kind, FromRowsAndTables.kind)
 
 _DAMAGE = (
     *(KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError, EOFError),
@@ -175,7 +176,7 @@ def _write(release: Release, folder: Path) -> None:
 def _read(folder: Path, about: dict[str, Any]) -> Release:
     needed = {"schema.json", "workload.json", "measurements.csv"}
     needed |= {"tables.npz"} if about["measured_tables"] else set()
-    needed |= {"rows.npz"} if about["answers_from"] == FromRows.kind else set()
+    needed |= {"rows.npz"} if about["answers_from"] in ROWS else set()
     if needed - set(about["files"]):
         raise ReleaseError(
             f"release.json lists no {', '.join(sorted(needed - set(about['files'])))}"
@@ -222,13 +223,16 @@ def _read_source(
         return Zeros()
     if kind == FromTables.kind:
         return FromTables.of(measurements, schema)
-    if kind != FromRows.kind:
+    if kind not in ROWS:
         raise ReleaseError(f"its answers come from {kind!r}, which this thresher does not know")
     with np.load(folder / "rows.npz", allow_pickle=False) as file:
         columns = np.ascontiguousarray(file["columns"], dtype=np.float32)
     if not (columns.min() >= 0.0 and columns.max() <= 1.0):  # nor NaN
         raise ReleaseError("rows.npz holds numbers that are not probabilities")
-    return FromRows(RelaxedRows(columns, schema.sizes), schema, miss)
+    rows = RelaxedRows(columns, schema.sizes)
+    if kind == FromRowsAndTables.kind:
+        return FromRowsAndTables.of(rows, schema, miss, measurements)
+    return FromRows(rows, schema, miss)
 
 
 def _write_queries(path: Path, measured: Sequence[Measurement], schema: Schema) -> None:

@@ -11,10 +11,11 @@ import pytest
 from distinguisher import at_least, audit
 from universe import records_of, schema_of
 
+import thresher.mechanisms.adaptive_tables
 import thresher.mechanisms.rap
 import thresher.privacy.curator
 from thresher.data.records import Records
-from thresher.mechanisms import RAP, GaussianJoint, GaussianPerQuery
+from thresher.mechanisms import RAP, AdaptiveTables, GaussianJoint, GaussianPerQuery
 from thresher.privacy import Randomness
 from thresher.privacy.curator import Curator
 from thresher.queries import Threshold, Workload
@@ -54,12 +55,24 @@ def rap(records: Records, randomness: Randomness) -> int:
     return sum(sign * int(m.counts) for sign, m in zip(signs, release.measurements, strict=True))
 
 
+def adaptive_tables(records: Records, randomness: Randomness) -> float:
+    """The same of the one-way tables and two rounds, weighted as their noise asks for."""
+    mechanism = AdaptiveTables(rho=RHO, rounds=2, synthetic_rows=2, largest_table=4)
+    release = mechanism.fit(records, TABLES, randomness=randomness)
+    assert release.spent == RHO
+    assert {m.target for m in release.measurements} == set(TABLES)
+    moved = [float(m.counts.flat[0] - m.counts.flat[-1]) for m in release.measurements]
+    precision = [m.sigma**-2 for m in release.measurements]
+    return sum(p * x for p, x in zip(precision, moved, strict=True)) / sum(precision) ** 0.5
+
+
 @pytest.fixture(autouse=True)
 def resting_rows(monkeypatch):
     """D' stays where it is: how it moves is post-processing, and most of a fit's time."""
-    monkeypatch.setattr(
-        thresher.mechanisms.rap, "project", lambda rows, *_: Projection(rows, (1.0,), "noise")
-    )
+    for module in (thresher.mechanisms.rap, thresher.mechanisms.adaptive_tables):
+        monkeypatch.setattr(
+            module, "project", lambda rows, *_, **__: Projection(rows, (1.0,), "noise")
+        )
     threads = numba.get_num_threads()
     numba.set_num_threads(1)  # for two rows, a second thread only has to be waited for
     yield
@@ -67,6 +80,7 @@ def resting_rows(monkeypatch):
 
 
 DIFFERENCES = at_least(int, range(-20, 25, 2))
+STANDARDISED = at_least(float, [x / 4 for x in range(-16, 33)])
 
 
 @pytest.mark.parametrize("kind", [GaussianPerQuery, GaussianJoint])
@@ -94,7 +108,20 @@ def test_rap_keeps_its_promise():
     assert verdict.rho > 0.05 * verdict.rho_claimed
 
 
-def test_rap_whose_rounds_forget_what_was_spent_is_caught(monkeypatch):
+def test_adaptive_tables_keep_their_promise():
+    verdict = audit(adaptive_tables, NEIGHBOURS, STANDARDISED, TRIALS, rho=RHO, seed=4)
+    assert not verdict.violated
+    assert verdict.rho > 0.05 * verdict.rho_claimed
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "events", "verbs"),
+    [
+        (rap, DIFFERENCES, ("select", "measure")),
+        (adaptive_tables, STANDARDISED, ("select_table", "measure")),
+    ],
+)
+def test_rounds_that_forget_what_was_spent_are_caught(mechanism, events, verbs, monkeypatch):
     """Every selection and measurement takes the whole budget, and claims its part of it."""
 
     def generous(verb):
@@ -108,6 +135,6 @@ def test_rap_whose_rounds_forget_what_was_spent_is_caught(monkeypatch):
 
         return forgetful
 
-    for verb in ("select", "measure"):
+    for verb in verbs:
         monkeypatch.setattr(Curator, verb, generous(verb))
-    assert audit(rap, NEIGHBOURS, DIFFERENCES, 800, rho=RHO, seed=4).violated
+    assert audit(mechanism, NEIGHBOURS, events, 800, rho=RHO, seed=4).violated

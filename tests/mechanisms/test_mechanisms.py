@@ -52,13 +52,14 @@ def test_one_protocol(name, kind, schema, records, workload, tmp_path):
 
     assert release.spent == (0 if name == "all0" else Fraction(7, 3))
     assert release.budget.rho == Fraction(7, 3)
-    assert (release.mechanism, release.n, release.is_secure) == (name, 400, False)
+    made_by = "tables" if name == "auto" else name
+    assert (release.mechanism, release.n, release.is_secure) == (made_by, 400, False)
     assert release.workload == work
     last = release.settings.get("rounds", 0)
     ended = [(t, last) for t in range(1, last + 1)]
     assert rounds[0].startswith("about 1 s and ")
     assert [told[:2] for told in rounds[1:]] == ended
-    assert name in repr(release)
+    assert made_by in repr(release)
 
     release.save(tmp_path / "release")
     again = load(tmp_path / "release")
@@ -248,3 +249,34 @@ def test_every_split_of_rounds_and_queries_spends_exactly_the_budget(
         measured = sum(np.size(m.counts) for m in release.measurements)
         assert measured == min(m, rounds * per_round)
         assert release.settings["rounds"] == min(rounds, -(-m // min(m, per_round)))
+
+
+def test_auto_takes_rap_where_no_table_of_two_features_can_be_measured():
+    values = tuple(map(str, range(30)))
+    wide = Schema([Categorical(name=n, categories=values, outside="0", nulls="0") for n in "abc"])
+    rng = np.random.default_rng(0)
+    few = Records(wide, [rng.integers(0, 30, 100) for _ in "abc"])
+    work = Workload(wide, [Threshold(("a", "b", "c"), r=2)])
+    auto = MECHANISMS["auto"](rho=1, rounds=2, synthetic_rows=5)
+    assert auto.fit(few, work).mechanism == "rap"  # 900 cells, more than 4 times 100 records
+    many = Records(wide, [rng.integers(0, 30, 300) for _ in "abc"])
+    assert auto.fit(many, work).mechanism == "tables"
+
+
+def test_auto_takes_rap_if_asked_for_a_setting_of_rap(records, workload):
+    release = MECHANISMS["auto"](rho=1, rounds=2, queries_per_round=3).fit(records, workload)
+    assert (release.mechanism, release.settings["queries_per_round"]) == ("rap", 3)
+
+
+def test_tables_measures_the_own_tables_of_a_workload_if_the_budget_allows(records, schema):
+    work = Workload(schema, [Threshold(("sex", "job"), r=1), Threshold(("job", "town", "sex"))])
+    own = {("job", "sex"), ("job", "sex", "town")}
+
+    def measured(rho):
+        release = MECHANISMS["tables"](rho=rho, rounds=1, synthetic_rows=5).fit(records, work)
+        return [tuple(sorted(m.target.features)) for m in release.measurements]
+
+    rich, poor = measured(100), measured(Fraction(1, 10**9))
+    assert own <= set(rich)
+    assert len(rich) == 3 + 2 + 1
+    assert len(poor) == 3 + 1

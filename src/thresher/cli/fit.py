@@ -38,7 +38,7 @@ def fit(
     ] = None,
     rho: Annotated[str | None, typer.Option(help="The zCDP budget, in place of ε and δ.")] = None,
     schema: Annotated[Path | None, typer.Option(help="The schema file.")] = None,
-    mechanism: Annotated[str, typer.Option(help=f"One of: {', '.join(MECHANISMS)}.")] = "rap",
+    mechanism: Annotated[str, typer.Option(help=f"One of: {', '.join(MECHANISMS)}.")] = "auto",
     rounds: Annotated[int | None, typer.Option(help="T, rounds of adaptivity.", min=1)] = None,
     queries_per_round: Annotated[
         int | None, typer.Option(help="K, queries measured per round.", min=1)

@@ -1,27 +1,29 @@
 """Adaptive tables: RAP's loop on whole marginal tables in place of single queries.
 
 A whole table costs only √2 more than one of its cells. So: measure all one-way tables; start D'
-near their product; then, round by round, choose the table that D' answers worst beyond what its
-measurement would blur anyway, measure it whole, and fit D' to all tables measured so far, each
-weighted by its noise and met no better than its noise warrants.
+near their product; where the budget allows, measure every table of the workload itself; then,
+round by round, choose the table that D' answers worst beyond what its measurement would blur
+anyway, measure it whole, and fit D' to all tables measured so far, each weighted by its noise and
+met no better than its noise warrants.
 """
 
 import dataclasses
 import itertools
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, log, sqrt
+from math import ceil, comb, log, sqrt
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from thresher.answers import FromRows
+from thresher.answers import FromRows, FromRowsAndTables
+from thresher.error_bars import miss_of, overlooked
 from thresher.errors import ParameterError
 from thresher.mechanisms.estimate import Estimate, multiply_adds_per_second
 from thresher.mechanisms.journal import Wall
 from thresher.mechanisms.mechanism import Mechanism, Outcome, Progress
-from thresher.mechanisms.rap import targets_of
+from thresher.mechanisms.rap import LATE, targets_of
 from thresher.privacy.curator import Measurement
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
@@ -29,6 +31,7 @@ from thresher.relaxed.projection import Stopping, project
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.sparsemax import sparsemax
 from thresher.schema import Schema
+from thresher.tables import slabs_of
 
 ONE_WAY_SHARE = Fraction(1, 2)
 """What each one-way table gets, as a share of a round."""
@@ -42,6 +45,13 @@ OWN_SHARE = 0.3
 ITERATIONS = 20
 """The most iterations of a fit after a round; the next round goes on from there."""
 
+LARGEST_TABLE = 1 << 18
+"""The most cells of a table that D' is fitted to, and never more than this many times n."""
+CELLS_PER_RECORD = 4
+
+MOST_SUBSETS = 5000
+"""Subsets of one size that a threshold is taken apart into; of wide ones, only small subsets."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class AdaptiveTables(Mechanism):
@@ -51,10 +61,13 @@ class AdaptiveTables(Mechanism):
     sum of marginal tables over r or more of its features, so one set of candidates serves every r.
 
     Attributes:
-        rounds: Tables chosen and measured beyond the one-way tables; by a public rule if not given.
+        rounds: Tables that are chosen and measured one by one; by a public rule if not given.
+        own_tables: Whether every table of the workload is measured before; by a public rule if not
+            given.
         synthetic_rows: n', the number of relaxed rows.
-        largest_table: The most cells of a candidate; n if not given. In larger tables most cells
-            are empty, and what is in the others shows in the smaller tables they add up to.
+        largest_table: The most cells of a table that is measured; 4n if not given, and at most
+            262,144, for the sake of time. In larger tables most cells are empty, and what is in the
+            others shows in the smaller tables they add up to.
         seed: Seeds the random start of D', which is public and protects nothing.
 
     Example:
@@ -62,42 +75,63 @@ class AdaptiveTables(Mechanism):
         >>> data = th.datasets.adult()
         >>> work = th.Workload.random(data.schema, k=2, size=3, seed=0)
         >>> release = AdaptiveTables(epsilon=1.0, rounds=2, synthetic_rows=50).fit(data, work)
-        >>> len(release.measurements) - 2 == len({f for t in work for f in t.features})
+        >>> len(release.measurements) - 2 - 3 == len({f for t in work for f in t.features})
         True
     """
 
     name: ClassVar[str] = "tables"
 
     rounds: int | None = None
+    own_tables: bool | None = None
     synthetic_rows: int = 1000
     largest_table: int | None = None
     seed: int = 0
 
     def run(self, curator: Wall, rho: Fraction, workload: Workload, progress: Progress) -> Outcome:
-        """One-way tables first, then `rounds` of: select a table, measure it, fit D'."""
+        """One-way tables, the workload's own if they are few, then `rounds` of select and fit."""
         assert self.rounds is not None
         schema, limit = curator.schema, curator.spent + rho
         singles = [Threshold((name,)) for name in _features(workload)]
         candidates = self.candidates(workload)
+        own = self._own(workload, candidates) if self.own_tables else []
         rounds = self.rounds if candidates else 0
-        whole_round = rho / (ONE_WAY_SHARE * len(singles) + rounds)
-        measured = curator.measure(singles, rho=rho - rounds * whole_round)
+        whole_round = rho / (ONE_WAY_SHARE * len(singles) + len(own) + rounds)
+        measured = curator.measure(
+            singles, rho=whole_round * ONE_WAY_SHARE * len(singles) if rounds or own else rho
+        )
         rows = near_product(measured, schema, self.synthetic_rows, self.seed)
         rows = _fitted(rows, measured, schema, Stopping(iterations=5 * ITERATIONS))
-        if not candidates:
+        if own:
+            measured += curator.measure(own, rho=limit - curator.spent - rounds * whole_round)
+            rows = _fitted(rows, measured, schema, Stopping(iterations=5 * ITERATIONS))
+        if not rounds:
             progress(1, 1, "one-way tables fitted")
+        foreseen: list[tuple[Measurement, npt.ArrayLike]] = []
         for t in range(rounds):
-            part = (limit - curator.spent) / (self.rounds - t)
+            part = (limit - curator.spent) / (rounds - t)
             for_selection = SELECTION_SHARE * part
             sigma = 1.0 / sqrt(float(part - for_selection))
             handicaps = [ceil(sigma * sqrt(2 * log(cells))) for cells in candidates.values()]
+            answers = FromRows(rows, schema)
             chosen = curator.select_table(
-                list(candidates), FromRows(rows, schema).table, handicaps, rho=for_selection
+                list(candidates), answers.table, handicaps, rho=for_selection
             )
             measured += curator.measure([chosen], rho=part - for_selection)
+            if t >= rounds - max(1, rounds // LATE):
+                [whole] = slabs_of(chosen.shape(schema), LARGEST_TABLE)
+                foreseen.append((measured[-1], answers.table(chosen)(whole)))
             rows = _fitted(rows, measured, schema, Stopping(iterations=ITERATIONS, window=20))
-            progress(t + 1, self.rounds, " × ".join(chosen.features))
-        return FromRows(rows, schema), measured
+            progress(t + 1, rounds, " × ".join(chosen.features))
+        miss = None
+        if rounds:
+            miss = miss_of(foreseen, overlooked(len(candidates), for_selection, curator.n))
+        return FromRowsAndTables.of(rows, schema, miss, measured), measured
+
+    def _own(self, workload: Workload, candidates: dict[Threshold, int]) -> list[Threshold]:
+        """The tables of the workload's own sets of features, those that may be measured."""
+        index = workload.schema.index
+        sets = (Threshold(tuple(sorted(t.features, key=index))) for t in workload)
+        return [table for table in dict.fromkeys(sets) if table in candidates]
 
     def candidates(self, workload: Workload) -> dict[Threshold, int]:
         """The tables that may be chosen, with their numbers of cells."""
@@ -107,6 +141,8 @@ class AdaptiveTables(Mechanism):
         for threshold in workload:
             ordered = sorted(threshold.features, key=schema.index)
             for size in range(2, threshold.k + 1):
+                if comb(threshold.k, size) > MOST_SUBSETS:
+                    break
                 for subset in itertools.combinations(ordered, size):
                     table = Threshold(subset)
                     cells = table.query_count(schema)
@@ -114,33 +150,60 @@ class AdaptiveTables(Mechanism):
                         found[table] = cells
         return found
 
-    def resolved(self, n: int, rho: Fraction, workload: Workload) -> "AdaptiveTables":
-        """With the number of rounds: as given, or by a rule that uses public facts only.
+    def can_measure(self, n: int, workload: Workload) -> bool:
+        """Whether tables tell something of every threshold, by two features of it if it has two."""
+        told = {frozenset(table.features) for table in self._sized(n).candidates(workload)}
+        return all(
+            threshold.k == 1
+            or any(
+                frozenset(pair) in told for pair in itertools.combinations(threshold.features, 2)
+            )
+            for threshold in workload
+        )
 
-        More rounds teach more, each with more noise, √(T/ρ)/n. T grows with √(n√ρ), and not beyond
-        what it takes to measure every candidate twice.
+    def _sized(self, n: int) -> "AdaptiveTables":
+        largest = self.largest_table or min(CELLS_PER_RECORD * n, LARGEST_TABLE)
+        return dataclasses.replace(self, largest_table=largest)
+
+    def resolved(self, n: int, rho: Fraction, workload: Workload) -> "AdaptiveTables":
+        """With what to measure: as given, or by a rule that uses public facts only.
+
+        More tables teach more, each with more noise, √(tables/ρ)/n. So their number grows with
+        √(n√ρ), as T·K does for RAP. If the workload has no more tables than that, all of them are
+        measured, and a quarter as many rounds look for what they leave open. Otherwise half of it
+        is the number of rounds; never more than it takes to measure every candidate twice.
         """
         for name in ("rounds", "synthetic_rows", "largest_table"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}")
-        settled = dataclasses.replace(self, largest_table=self.largest_table or n)
-        candidates = len(settled.candidates(workload))
-        rounds = self.rounds or min(ceil(0.75 * sqrt(n * sqrt(float(rho)))), 2 * candidates)
-        return dataclasses.replace(settled, rounds=max(1, rounds) if candidates else 1)
+        if not isinstance(self.seed, int) or self.seed < 0:
+            raise ParameterError(f"seed must be a whole number of at least 0, not {self.seed!r}")
+        settled = self._sized(n)
+        candidates = settled.candidates(workload)
+        affordable = sqrt(n * sqrt(float(rho)))
+        own = len(self._own(workload, candidates))
+        all_own = own <= affordable if self.own_tables is None else self.own_tables
+        wanted = max(4, ceil(own / 4)) if all_own else ceil(affordable / 2)
+        rounds = self.rounds or max(1, min(wanted, 2 * len(candidates)))
+        return dataclasses.replace(
+            settled, own_tables=bool(all_own and own), rounds=rounds if candidates else 1
+        )
 
     def estimate(self, n: int, rho: Fraction, workload: Workload) -> Estimate:
         """Every candidate looked at, and half of the measured tables fitted, in every round."""
         assert self.rounds is not None
         candidates = self.candidates(workload)
         cells = sum(candidates.values())
-        mean = cells / max(1, len(candidates))
-        fitting = ITERATIONS * 3 * mean * self.rounds / 2
-        seconds = self.rounds * self.synthetic_rows * (cells + fitting) / multiply_adds_per_second()
+        measured = [candidates[table] for table in self._own(workload, candidates)]
+        measured = measured if self.own_tables else []
+        chosen = self.rounds * cells / max(1, len(candidates))
+        fitting = 4 * ITERATIONS * (sum(measured) + chosen / 2)
+        looking = self.rounds * (cells + fitting) + 5 * fitting
         memory = 12 * 4 * workload.schema.width * self.synthetic_rows + (1 << 29)
         return Estimate(
-            seconds=seconds,
-            memory=int(memory + 16 * mean * self.rounds),
+            seconds=looking * self.synthetic_rows / multiply_adds_per_second(),
+            memory=int(memory + 20 * (sum(measured) + chosen)),
             advice="take fewer rounds or thresholds, or a smaller largest_table",
         )
 
