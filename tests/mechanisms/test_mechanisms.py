@@ -258,8 +258,8 @@ def test_auto_takes_rap_where_no_table_of_two_features_can_be_measured():
     few = Records(wide, [rng.integers(0, 30, 100) for _ in "abc"])
     work = Workload(wide, [Threshold(("a", "b", "c"), r=2)])
     auto = MECHANISMS["auto"](rho=1, rounds=2, synthetic_rows=5)
-    assert auto.fit(few, work).mechanism == "rap"  # 900 cells, more than 4 times 100 records
-    many = Records(wide, [rng.integers(0, 30, 300) for _ in "abc"])
+    assert auto.fit(few, work).mechanism == "rap"  # 900 cells, more than records
+    many = Records(wide, [rng.integers(0, 30, 900) for _ in "abc"])
     assert auto.fit(many, work).mechanism == "tables"
 
 
@@ -269,7 +269,7 @@ def test_auto_takes_rap_if_asked_for_a_setting_of_rap(records, workload):
 
 
 def test_tables_measures_the_own_tables_of_a_workload_if_the_budget_allows(records, schema):
-    work = Workload(schema, [Threshold(("sex", "job"), r=1), Threshold(("job", "town", "sex"))])
+    work = Workload(schema, [Threshold(("sex", "job")), Threshold(("job", "town", "sex"))])
     own = {("job", "sex"), ("job", "sex", "town")}
 
     def measured(rho):

@@ -45,9 +45,10 @@ OWN_SHARE = 0.3
 ITERATIONS = 20
 """The most iterations of a fit after a round; the next round goes on from there."""
 
-LARGEST_TABLE = 1 << 18
-"""The most cells of a table that D' is fitted to, and never more than this many times n."""
+LARGEST_OWN_TABLE = 1 << 18
+"""The most cells of a workload's own table that D' is fitted to, for the sake of time."""
 CELLS_PER_RECORD = 4
+"""And the most per record."""
 
 MOST_SUBSETS = 5000
 """Subsets of one size that a threshold is taken apart into; of wide ones, only small subsets."""
@@ -65,9 +66,9 @@ class AdaptiveTables(Mechanism):
         own_tables: Whether every table of the workload is measured before; by a public rule if not
             given.
         synthetic_rows: n', the number of relaxed rows.
-        largest_table: The most cells of a table that is measured; 4n if not given, and at most
-            262,144, for the sake of time. In larger tables most cells are empty, and what is in the
-            others shows in the smaller tables they add up to.
+        largest_table: The most cells of a table that is measured; n if not given, or 4n where all
+            own tables are, and at most 262,144. In larger tables most cells are empty, and what
+            is in the others shows in the smaller tables they add up to.
         seed: Seeds the random start of D', which is public and protects nothing.
 
     Example:
@@ -118,7 +119,7 @@ class AdaptiveTables(Mechanism):
             )
             measured += curator.measure([chosen], rho=part - for_selection)
             if t >= rounds - max(1, rounds // LATE):
-                [whole] = slabs_of(chosen.shape(schema), LARGEST_TABLE)
+                [whole] = slabs_of(chosen.shape(schema), candidates[chosen])
                 foreseen.append((measured[-1], answers.table(chosen)(whole)))
             rows = _fitted(rows, measured, schema, Stopping(iterations=ITERATIONS, window=20))
             progress(t + 1, rounds, " × ".join(chosen.features))
@@ -128,9 +129,9 @@ class AdaptiveTables(Mechanism):
         return FromRowsAndTables.of(rows, schema, miss, measured), measured
 
     def _own(self, workload: Workload, candidates: dict[Threshold, int]) -> list[Threshold]:
-        """The tables of the workload's own sets of features, those that may be measured."""
+        """The workload's own marginal tables, those that may be measured."""
         index = workload.schema.index
-        sets = (Threshold(tuple(sorted(t.features, key=index))) for t in workload)
+        sets = (Threshold(tuple(sorted(t.features, key=index))) for t in workload if t.r == t.k)
         return [table for table in dict.fromkeys(sets) if table in candidates]
 
     def candidates(self, workload: Workload) -> dict[Threshold, int]:
@@ -152,7 +153,7 @@ class AdaptiveTables(Mechanism):
 
     def can_measure(self, n: int, workload: Workload) -> bool:
         """Whether tables tell something of every threshold, by two features of it if it has two."""
-        told = {frozenset(table.features) for table in self._sized(n).candidates(workload)}
+        told = {frozenset(table.features) for table in self._up_to(n).candidates(workload)}
         return all(
             threshold.k == 1
             or any(
@@ -161,17 +162,16 @@ class AdaptiveTables(Mechanism):
             for threshold in workload
         )
 
-    def _sized(self, n: int) -> "AdaptiveTables":
-        largest = self.largest_table or min(CELLS_PER_RECORD * n, LARGEST_TABLE)
-        return dataclasses.replace(self, largest_table=largest)
+    def _up_to(self, cells: int) -> "AdaptiveTables":
+        return dataclasses.replace(self, largest_table=self.largest_table or cells)
 
     def resolved(self, n: int, rho: Fraction, workload: Workload) -> "AdaptiveTables":
         """With what to measure: as given, or by a rule that uses public facts only.
 
         More tables teach more, each with more noise, √(tables/ρ)/n. So their number grows with
-        √(n√ρ), as T·K does for RAP. If the workload has no more tables than that, all of them are
-        measured, and a quarter as many rounds look for what they leave open. Otherwise half of it
-        is the number of rounds; never more than it takes to measure every candidate twice.
+        √(n√ρ), as T·K does for RAP. If the workload has no more marginal tables than that, all of
+        them are measured, and a quarter as many rounds look for what they leave open. Otherwise
+        half of it is the number of rounds, enough for every candidate to be measured twice at most.
         """
         for name in ("rounds", "synthetic_rows", "largest_table"):
             value = getattr(self, name)
@@ -179,16 +179,16 @@ class AdaptiveTables(Mechanism):
                 raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}")
         if not isinstance(self.seed, int) or self.seed < 0:
             raise ParameterError(f"seed must be a whole number of at least 0, not {self.seed!r}")
-        settled = self._sized(n)
-        candidates = settled.candidates(workload)
         affordable = sqrt(n * sqrt(float(rho)))
-        own = len(self._own(workload, candidates))
+        with_own = self._up_to(min(CELLS_PER_RECORD * n, LARGEST_OWN_TABLE))
+        own = len(self._own(workload, with_own.candidates(workload)))
         all_own = own <= affordable if self.own_tables is None else self.own_tables
+        all_own = bool(all_own and own)
+        settled = with_own if all_own else self._up_to(n)
+        candidates = len(settled.candidates(workload))
         wanted = max(4, ceil(own / 4)) if all_own else ceil(affordable / 2)
-        rounds = self.rounds or max(1, min(wanted, 2 * len(candidates)))
-        return dataclasses.replace(
-            settled, own_tables=bool(all_own and own), rounds=rounds if candidates else 1
-        )
+        rounds = self.rounds or max(1, min(wanted, 2 * candidates))
+        return dataclasses.replace(settled, own_tables=all_own, rounds=rounds if candidates else 1)
 
     def estimate(self, n: int, rho: Fraction, workload: Workload) -> Estimate:
         """Every candidate looked at, and half of the measured tables fitted, in every round."""
