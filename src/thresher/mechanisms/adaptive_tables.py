@@ -36,13 +36,13 @@ from thresher.tables import slabs_of
 ONE_WAY_SHARE = Fraction(1, 2)
 """What each one-way table gets, as a share of a round."""
 
-SELECTION_SHARE = Fraction(1, 4)
+SELECTION_SHARE = Fraction(1, 3)
 """What choosing a table gets of its round; the rest measures it."""
 
 OWN_SHARE = 0.3
 """How much of a row of the first D' is one record drawn from the product of the one-way tables."""
 
-ITERATIONS = 20
+ITERATIONS = 10
 """The most iterations of a fit after a round; the next round goes on from there."""
 
 LARGEST_OWN_TABLE = 1 << 18
@@ -101,10 +101,10 @@ class AdaptiveTables(Mechanism):
             singles, rho=whole_round * ONE_WAY_SHARE * len(singles) if rounds or own else rho
         )
         rows = near_product(measured, schema, self.synthetic_rows, self.seed)
-        rows = _fitted(rows, measured, schema, Stopping(iterations=5 * ITERATIONS))
+        rows = _fitted(rows, measured, schema, Stopping(iterations=10 * ITERATIONS))
         if own:
             measured += curator.measure(own, rho=limit - curator.spent - rounds * whole_round)
-            rows = _fitted(rows, measured, schema, Stopping(iterations=5 * ITERATIONS))
+            rows = _fitted(rows, measured, schema, Stopping(iterations=10 * ITERATIONS))
         if not rounds:
             progress(1, 1, "one-way tables fitted")
         foreseen: list[tuple[Measurement, npt.ArrayLike]] = []
@@ -171,7 +171,7 @@ class AdaptiveTables(Mechanism):
         More tables teach more, each with more noise, √(tables/ρ)/n. So their number grows with
         √(n√ρ), as T·K does for RAP. If the workload has no more marginal tables than that, all of
         them are measured, and a quarter as many rounds look for what they leave open. Otherwise
-        half of it is the number of rounds, enough for every candidate to be measured twice at most.
+        the rounds are a third of it, or enough to measure every candidate twice if that is less.
         """
         for name in ("rounds", "synthetic_rows", "largest_table"):
             value = getattr(self, name)
@@ -186,7 +186,7 @@ class AdaptiveTables(Mechanism):
         all_own = bool(all_own and own)
         settled = with_own if all_own else self._up_to(n)
         candidates = len(settled.candidates(workload))
-        wanted = max(4, ceil(own / 4)) if all_own else ceil(affordable / 2)
+        wanted = max(4, ceil(own / 4)) if all_own else ceil(affordable / 3)
         rounds = self.rounds or max(1, min(wanted, 2 * candidates))
         return dataclasses.replace(settled, own_tables=all_own, rounds=rounds if candidates else 1)
 
