@@ -36,6 +36,9 @@ from thresher.tables import slabs_of
 ONE_WAY_SHARE = Fraction(1, 2)
 """What each one-way table gets, as a share of a round."""
 
+ONE_WAY_SHARE_OF_ANY = Fraction(2)
+"""The same where a threshold asks for any of its features (r = 1): its answers add them up."""
+
 SELECTION_SHARE = Fraction(1, 3)
 """What choosing a table gets of its round; the rest measures it."""
 
@@ -96,10 +99,10 @@ class AdaptiveTables(Mechanism):
         candidates = self.candidates(workload)
         own = self._own(workload, candidates) if self.own_tables else []
         rounds = self.rounds if candidates else 0
-        whole_round = rho / (ONE_WAY_SHARE * len(singles) + len(own) + rounds)
-        measured = curator.measure(
-            singles, rho=whole_round * ONE_WAY_SHARE * len(singles) if rounds or own else rho
-        )
+        asks_for_any = any(threshold.r == 1 < threshold.k for threshold in workload)
+        shares = len(singles) * (ONE_WAY_SHARE_OF_ANY if asks_for_any else ONE_WAY_SHARE)
+        whole_round = rho / (shares + len(own) + rounds)
+        measured = curator.measure(singles, rho=rho - (len(own) + rounds) * whole_round)
         rows = near_product(measured, schema, self.synthetic_rows, self.seed)
         rows = _fitted(rows, measured, schema, Stopping(iterations=10 * ITERATIONS))
         if own:
