@@ -278,5 +278,5 @@ def test_tables_measures_the_own_tables_of_a_workload_if_the_budget_allows(recor
 
     rich, poor = measured(100), measured(Fraction(1, 10**9))
     assert own <= set(rich)
-    assert len(rich) == 3 + 2 + 1
-    assert len(poor) == 3 + 1
+    assert len(rich) == len(schema) + 2 + 1
+    assert len(poor) == len(schema) + 1

@@ -42,6 +42,9 @@ ONE_WAY_SHARE_OF_ANY = Fraction(2)
 SELECTION_SHARE = Fraction(1, 3)
 """What choosing a table gets of its round; the rest measures it."""
 
+UNASKED_SHARE = Fraction(1, 16)
+"""What the one-way table of a feature gets that is not in the workload: a future query may ask."""
+
 OWN_SHARE = 0.3
 """How much of a row of the first D' is one record drawn from the product of the one-way tables."""
 
@@ -79,7 +82,7 @@ class AdaptiveTables(Mechanism):
         >>> data = th.datasets.adult()
         >>> work = th.Workload.random(data.schema, k=2, size=3, seed=0)
         >>> release = AdaptiveTables(epsilon=1.0, rounds=2, synthetic_rows=50).fit(data, work)
-        >>> len(release.measurements) - 2 - 3 == len({f for t in work for f in t.features})
+        >>> len(release.measurements) - 2 - 3 == len(data.schema)  # and all one-way tables
         True
     """
 
@@ -95,14 +98,20 @@ class AdaptiveTables(Mechanism):
         """One-way tables, the workload's own if they are few, then `rounds` of select and fit."""
         assert self.rounds is not None
         schema, limit = curator.schema, curator.spent + rho
-        singles = [Threshold((name,)) for name in _features(workload)]
+        asked = {name for threshold in workload for name in threshold.features}
+        singles = [Threshold((name,)) for name in schema.names if name in asked]
+        unasked = [Threshold((name,)) for name in schema.names if name not in asked]
         candidates = self.candidates(workload)
         own = self._own(workload, candidates) if self.own_tables else []
         rounds = self.rounds if candidates else 0
         asks_for_any = any(threshold.r == 1 < threshold.k for threshold in workload)
         shares = len(singles) * (ONE_WAY_SHARE_OF_ANY if asks_for_any else ONE_WAY_SHARE)
-        whole_round = rho / (shares + len(own) + rounds)
-        measured = curator.measure(singles, rho=rho - (len(own) + rounds) * whole_round)
+        whole_round = rho / (shares + UNASKED_SHARE * len(unasked) + len(own) + rounds)
+        measured = []
+        if unasked:
+            measured += curator.measure(unasked, rho=UNASKED_SHARE * len(unasked) * whole_round)
+        later = (len(own) + rounds) * whole_round
+        measured += curator.measure(singles, rho=limit - curator.spent - later)
         rows = near_product(measured, schema, self.synthetic_rows, self.seed)
         rows = _fitted(rows, measured, schema, Stopping(iterations=10 * ITERATIONS))
         if own:
@@ -243,8 +252,3 @@ def _fitted(
     rows: RelaxedRows, measured: list[Measurement], schema: Schema, stopping: Stopping
 ) -> RelaxedRows:
     return project(rows, targets_of(measured, schema), stopping=stopping).rows
-
-
-def _features(workload: Workload) -> list[str]:
-    named = {name for threshold in workload for name in threshold.features}
-    return [name for name in workload.schema.names if name in named]
