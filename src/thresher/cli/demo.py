@@ -4,9 +4,10 @@ import time
 
 from thresher.cli.console import rounds_of_a_fit, show, working
 from thresher.data import datasets
+from thresher.error_bars import Answer
 from thresher.evaluation.comparison import BASELINES
 from thresher.evaluation.errors import errors_of
-from thresher.mechanisms import RAP
+from thresher.mechanisms import Auto
 from thresher.queries.workload import Workload
 from thresher.tables import exact_answer
 
@@ -35,11 +36,12 @@ def demo() -> None:
     show(f"The workload: {len(work)} random 3-way marginals, {work.query_count:,} queries.")
     began = time.perf_counter()
     with rounds_of_a_fit() as progress:
-        rap = RAP(epsilon=1.0, rounds=16, queries_per_round=8)
-        release = rap.fit(records, work, progress=progress)
+        # Fewer rows and rounds than by default, for the sake of those who wait.
+        auto = Auto(epsilon=1.0, synthetic_rows=500, rounds=8)
+        release = auto.fit(records, work, progress=progress)
     show(
-        f"Fitted in {time.perf_counter() - began:.1f} s: {len(release.measurements)} queries were "
-        f"measured in {release.settings['rounds']} rounds."
+        f"Fitted in {time.perf_counter() - began:.1f} s: {len(release.measurements)} noisy tables "
+        f"were measured, {release.settings['rounds']} of them because D' answered them worst."
     )
     show(
         f"Spent: rho = {float(release.spent):.5f} of zCDP, that is epsilon = {release.epsilon:g} "
@@ -51,7 +53,7 @@ def demo() -> None:
     show("\nWhat share of people are …")
     for words, query in QUESTIONS.items():
         show(f"  {words}?   ({query})")
-        answers = ", ".join(f"{n} {p.answer(query):.4f}" for n, p in published.items())
+        answers = ", ".join(f"{n} {_said(p.answer(query))}" for n, p in published.items())
         show(f"      truth {exact_answer(records, query):.4f};   {answers}")
     show("\nThe largest error over all queries of the workload:")
     with working("comparing all answers"):
@@ -59,3 +61,8 @@ def demo() -> None:
     for name, error in worst.items():
         show(f"  {name:20} {error:.4f}")
     show("\nTruth and errors were computed from the records: not private, not for publication.")
+
+
+def _said(answer: Answer) -> str:
+    bar = "" if answer.error_bar is None else f" ± {answer.error_bar:.4f}"
+    return f"{answer:.4f}{bar}"
