@@ -14,6 +14,7 @@ from thresher.report.dots import errors
 
 HERE = Path(__file__).parent
 KINDS = {
+    "tables (auto)": th.Auto,
     "RAP": th.RAP,
     "All-0": th.All0,
     "Gaussian per query": th.GaussianPerQuery,
