@@ -37,7 +37,7 @@ def demo() -> None:
     began = time.perf_counter()
     with rounds_of_a_fit() as progress:
         # Fewer rows and rounds than by default, for the sake of those who wait.
-        auto = Auto(epsilon=1.0, synthetic_rows=500, rounds=8)
+        auto = Auto(epsilon=1.0, synthetic_rows=400, rounds=6)
         release = auto.fit(records, work, progress=progress)
     show(
         f"Fitted in {time.perf_counter() - began:.1f} s: {len(release.measurements)} noisy tables "
