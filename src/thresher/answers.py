@@ -133,10 +133,13 @@ class FromRowsAndTables(FromRows):
             yield self._held(query, answer)
 
     def _held(self, query: Query, answer: float) -> float:
-        measured = self.tables.get(frozenset(query.threshold.features))
-        if measured is None or query.r < query.k or any(len(c.codes) > 1 for c in query.conditions):
+        if query.r < query.k or any(len(c.codes) > 1 for c in query.conditions):
             return answer
-        noisy = measured.ordered(query.threshold.features)
+        features = tuple(c.feature for c in query.conditions)
+        measured = self.tables.get(frozenset(features))
+        if measured is None:
+            return answer
+        noisy = measured.ordered(features)
         cell = noisy[tuple(condition.codes[0] for condition in query.conditions)]
         return float(_held(np.float64(answer), cell, REACH * measured.sigma))
 

@@ -211,7 +211,8 @@ class AdaptiveTables(Mechanism):
         measured = measured if self.own_tables else []
         chosen = self.rounds * cells / max(1, len(candidates))
         fitting = 4 * ITERATIONS * (sum(measured) + chosen / 2)
-        looking = self.rounds * (cells + fitting) + 5 * fitting
+        # Products of such thin matrices reach about a quarter of the speed of large ones.
+        looking = 4 * (self.rounds * (cells + fitting) + 10 * fitting)
         memory = 12 * 4 * workload.schema.width * self.synthetic_rows + (1 << 29)
         return Estimate(
             seconds=looking * self.synthetic_rows / multiply_adds_per_second(),
