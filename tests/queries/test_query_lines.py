@@ -98,3 +98,17 @@ def test_errors_name_the_line(wrong):
     assert next(read)[0] == "sex=Female"
     with pytest.raises(QueryError, match=r"^line 4: at character"):
         next(read)
+
+
+def test_commas_and_quotes_inside_quotes_are_read_as_the_parser_reads_them():
+    values = ("plain", "a, b", 'say "x, y"', "b=plain")
+    schema = Schema(
+        [Categorical(name=n, categories=values, outside="plain", nulls="plain") for n in ("f", "b")]
+    )
+    lines = [
+        'any of: f="a, b", b=plain',
+        'f="say \\"x, y\\"", b="a, b"',
+        'f="plain", b="b=plain"',
+        '2 of: b="plain", f="a, b"',
+    ]
+    assert [q for _, q in read_queries(lines, schema)] == [parse(line, schema) for line in lines]

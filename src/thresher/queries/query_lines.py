@@ -39,9 +39,10 @@ def read_queries(lines: Iterable[str], schema: Schema) -> Iterator[tuple[str, Qu
 
 def _remembering(text: str, schema: Schema, known: dict[str, Condition]) -> Query | None:
     """The query of a plain line, or None where the parser must look at the whole of it."""
-    if '"' in text or "{" in text:
+    if "{" in text:
         return None
     opening = OPENING.match(text)
+    # A comma inside quotes leaves a part whose quote has no end, which is no condition.
     parts = (text[opening.end() :] if opening else text).split(",")
     conditions = []
     for part in parts:
