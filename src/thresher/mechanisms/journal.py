@@ -260,6 +260,7 @@ class JournaledCurator:
         answers_of: AnswersOf,
         handicaps: Sequence[int],
         *,
+        weights_of: AnswersOf | None = None,
         rho: Amount,
     ) -> Threshold:
         """As `Curator.select_table`; the first is chosen where all that was left has been lost."""
@@ -270,7 +271,9 @@ class JournaledCurator:
         if not amount:
             return tables[0]
         with self._announced(amount, 1):
-            chosen = self._curator.select_table(tables, answers_of, handicaps, rho=amount)
+            chosen = self._curator.select_table(
+                tables, answers_of, handicaps, weights_of=weights_of, rho=amount
+            )
         entry = {"verb": "select_table", "rho": str(amount), "table": list(tables).index(chosen)}
         self._record(entry, [], [])
         return chosen

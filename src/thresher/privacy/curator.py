@@ -53,6 +53,9 @@ TRIES = 3
 WORTH_SHARING = 100_000
 """Below this many queries, starting a second thread takes longer than the work."""
 
+WHOLE_WEIGHT = 1 << 16
+"""The weight 1 of an error; smaller ones are whole parts of it."""
+
 Result = TypeVar("Result")
 
 _records: "WeakKeyDictionary[Curator, Records]" = WeakKeyDictionary()
@@ -272,17 +275,21 @@ class Curator:
         answers_of: AnswersOf,
         handicaps: Sequence[int],
         *,
+        weights_of: AnswersOf | None = None,
         rho: Amount,
     ) -> Threshold:
         """Choose, privately, the table whose worst answer is furthest off, less its handicap.
 
-        A table's score is the maximum over its cells of |count - round(n · answer)|, less a public
-        integer. Replacing one record moves each term by at most 1, so also their maximum.
+        A table's score is the maximum over its cells of weight · |count - round(n · answer)|,
+        rounded down, less a public integer. Replacing one record moves each term by at most 1, for
+        no weight is above 1; so also their maximum.
 
         Args:
             tables: The candidates.
             answers_of: The public answers they are compared with, as fractions.
             handicaps: What is taken off each candidate's score, in counts, by public facts.
+            weights_of: How much an error in each cell counts, by public facts; held to [0, 1], and
+                1 if not given.
             rho: What the choice spends, however many candidates there are.
 
         Returns:
@@ -297,7 +304,7 @@ class Curator:
         records = self._pay(amount)
         worst = -np.array([int(handicap) for handicap in handicaps], dtype=np.int64)
         largest = np.zeros(len(tables), dtype=np.int64)
-        scores = _Scores(records, workload, slabs, answers_of, nothing)
+        scores = _Scores(records, workload, slabs, answers_of, nothing, weights_of)
         for (position, _), of_slab in zip(slabs, scores.largest(), strict=True):
             largest[position] = max(largest[position], of_slab)
         [place] = levelwise_selection([worst + largest], 1, amount, self._randomness)
@@ -367,9 +374,10 @@ class _Scores:
         slabs: list[tuple[int, Slab]],
         answers_of: AnswersOf,
         barred: npt.NDArray[np.int64],
+        weights_of: AnswersOf | None = None,
     ) -> None:
         self._records, self._workload, self._answers_of = records, workload, answers_of
-        self._slabs, self._barred = slabs, barred
+        self._slabs, self._barred, self._weights_of = slabs, barred, weights_of
         self._open = threading.local()
         self._marks: dict[int, int] = {}
 
@@ -393,19 +401,19 @@ class _Scores:
             threshold = self._workload[position]
             mine.exact = exact_table(self._records, threshold)
             mine.answers = self._answers_of(threshold)
+            mine.weights = self._weights_of(threshold) if self._weights_of else None
             mine.position = position
         # Not-a-number, or memory beyond too short an array, would make scores that a record can
         # move by more than 1; so would answers that change between the two looks at a slab. What
         # is refused here depends on the public answers alone.
-        answers = np.ascontiguousarray(mine.answers(slab), dtype=np.float32).reshape(-1)
-        if answers.size != slab.size or np.isnan(answers).any():
-            raise ParameterError(
-                f"answers_of({self._workload[position]}) must give a number for each query"
-            )
+        threshold = self._workload[position]
+        answers = _numbers(f"answers_of({threshold})", mine.answers(slab), slab.size)
         scores = np.empty(slab.size, dtype=np.int64)
         mark = _score(mine.exact(slab).reshape(-1), answers, self._records.n, scores)
         if self._marks.setdefault(index, mark) != mark:
             raise _AnswersChangedError
+        if mine.weights is not None:
+            _weigh(scores, _numbers(f"weights_of({threshold})", mine.weights(slab), slab.size))
         first = self._workload.starts[position] + slab.first
         here = slice(*np.searchsorted(self._barred, (first, first + slab.size)))
         scores[self._barred[here] - first] = EXCLUDED
@@ -415,6 +423,19 @@ class _Scores:
         assert index is not None
         position, slab = self._slabs[index]
         return self._workload.starts[position] + slab.first + place
+
+
+def _numbers(given: str, values: npt.ArrayLike, size: int) -> npt.NDArray[np.float32]:
+    numbers = np.ascontiguousarray(values, dtype=np.float32).reshape(-1)
+    if numbers.size != size or np.isnan(numbers).any():
+        raise ParameterError(f"{given} must give a number for each query")
+    return numbers
+
+
+def _weigh(scores: npt.NDArray[np.int64], weights: npt.NDArray[np.float32]) -> None:
+    """Scores times weights of [0, 1], rounded down: in whole numbers, so that 1 stays at most 1."""
+    scores *= (np.clip(weights, 0.0, 1.0) * WHOLE_WEIGHT).astype(np.int64)
+    scores //= WHOLE_WEIGHT
 
 
 @numba.njit(cache=True, nogil=True)
