@@ -292,6 +292,8 @@ CHANGES = {
     "a miss below 0": lambda about: {**about, "miss": -0.1},
     "a miss that is no number": lambda about: {**about, "miss": float("nan")},
     "a miss in words": lambda about: {**about, "miss": "little"},
+    "a reach below 0": lambda about: {**about, "reach": -1.0},
+    "a reach that is no number": lambda about: {**about, "reach": float("nan")},
     "another schema": lambda about: {**about, "schema": "0" * 64},
     "tables in words": lambda about: {**about, "measured_tables": "all"},
     "tables of what is not there": lambda about: {

@@ -21,7 +21,8 @@ from thresher.tables.threshold_table import Axes
 REACH = 3.0
 """How many standard deviations of a cell's noise D' may be off before the noisy cell is believed.
 
-Of the cells that D' answers well, one in 400 has more noise; it is moved by the excess only.
+Of the cells that D' answers well, one in 400 has more noise; it is moved by the excess only. Where
+the noise is small beside what D' may get wrong, a mechanism may set a shorter one.
 """
 
 
@@ -83,17 +84,19 @@ class FromRows:
 class FromRowsAndTables(FromRows):
     """Answers of D', held to what noisy tables of the very same features allow.
 
-    Where D' is further from a noisy cell than `REACH` standard deviations of its noise, it is the
+    Where D' is further from a noisy cell than `reach` standard deviations of its noise, it is the
     noisy cell that is believed, less that reach. A cell that D' answers well is moved, if at all,
     by what its noise exceeds that reach; one that D' answers badly is as good as measured.
 
     Attributes:
         tables: For each set of features that was measured, its shares and their noise.
+        reach: How many standard deviations of its noise D' may be off.
     """
 
     kind: ClassVar[str] = "rows and tables"
 
     tables: Mapping[frozenset[str], "PooledTable"] = field(default_factory=dict)
+    reach: float = REACH
 
     @classmethod
     def of(
@@ -102,6 +105,7 @@ class FromRowsAndTables(FromRows):
         schema: Schema,
         miss: float | None,
         measurements: Iterable[Measurement],
+        reach: float = REACH,
     ) -> "FromRowsAndTables":
         """With the marginal tables among some measurements."""
         pooled: dict[frozenset[str], PooledTable] = {}
@@ -110,7 +114,7 @@ class FromRowsAndTables(FromRows):
                 key = frozenset(m.target.features)
                 table = PooledTable(m.target.features, m.answers, m.sigma / m.n)
                 pooled[key] = pooled[key].with_(table) if key in pooled else table
-        return cls(rows, schema, miss, pooled)
+        return cls(rows, schema, miss, pooled, reach)
 
     def table(self, threshold: Threshold) -> Answers:
         """By matrix products, held to the noisy table if there is one."""
@@ -118,10 +122,10 @@ class FromRowsAndTables(FromRows):
         measured = self.tables.get(frozenset(threshold.features))
         if measured is None or threshold.r < threshold.k:
             return answers
-        noisy, reach = measured.ordered(threshold.features), REACH * measured.sigma
+        noisy, reach = measured.ordered(threshold.features), self.reach * measured.sigma
 
         def held(slab: Slab) -> Table:
-            cells = noisy[tuple(slice(r.start, r.stop) for r in slab.ranges)]
+            cells = noisy[slab.index]
             return np.asarray(_held(answers(slab), cells, reach))
 
         return held
@@ -141,7 +145,7 @@ class FromRowsAndTables(FromRows):
             return answer
         noisy = measured.ordered(features)
         cell = noisy[tuple(condition.codes[0] for condition in query.conditions)]
-        return float(_held(np.float64(answer), cell, REACH * measured.sigma))
+        return float(_held(np.float64(answer), cell, self.reach * measured.sigma))
 
 
 def _held(answers: Any, noisy: Any, reach: float) -> Any:
@@ -196,7 +200,7 @@ class FromTables:
         counts_of = (
             ThresholdTable(_NoisyMarginals(noisy), threshold.k, threshold.r)
             if not same
-            else lambda slab: noisy[tuple(slice(r.start, r.stop) for r in slab.ranges)]
+            else lambda slab: noisy[slab.index]
         )
         return lambda slab: np.clip(counts_of(slab) / measured.n, 0.0, 1.0)
 
@@ -242,4 +246,4 @@ class _NoisyMarginals:
     def marginal(self, axes: Axes, slab: Slab) -> Table:
         others = tuple(axis for axis in range(self.counts.ndim) if axis not in axes)
         summed = self.counts.sum(axis=others) if others else self.counts
-        return summed[tuple(slice(r.start, r.stop) for r in slab.ranges)].copy()
+        return summed[slab.index].copy()

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from thresher.answers import AnswerSource, FromRows, FromRowsAndTables, FromTables, Zeros
+from thresher.answers import REACH, AnswerSource, FromRows, FromRowsAndTables, FromTables, Zeros
 from thresher.errors import ReleaseError, ThresherError
 from thresher.files import flush, read_json, write_json
 from thresher.privacy.budget import Budget
@@ -161,6 +161,7 @@ def _write(release: Release, folder: Path) -> None:
         "secure_randomness": release.is_secure,
         "answers_from": release.source.kind,
         "miss": release.source.miss if isinstance(release.source, FromRows) else None,
+        "reach": release.source.reach if isinstance(release.source, FromRowsAndTables) else None,
         "measured_queries": len(queries),
         "measured_tables": [
             {"features": list(m.target.features), "r": m.target.r, "sigma": m.sigma}
@@ -216,9 +217,10 @@ def _read(folder: Path, about: dict[str, Any]) -> Release:
 def _read_source(
     folder: Path, about: dict[str, Any], measurements: Sequence[Measurement], schema: Schema
 ) -> AnswerSource:
-    kind, miss = about["answers_from"], about.get("miss")
-    if miss is not None and not 0.0 <= miss < math.inf:
-        raise ReleaseError(f"release.json says that D' missed by {miss!r}, which is no fraction")
+    kind, miss, reach = about["answers_from"], about.get("miss"), about.get("reach")
+    for name, value in (("miss", miss), ("reach", reach)):
+        if value is not None and not 0.0 <= value < math.inf:
+            raise ReleaseError(f"release.json says that the {name} of D' is {value!r}")
     if kind == Zeros.kind:
         return Zeros()
     if kind == FromTables.kind:
@@ -231,7 +233,9 @@ def _read_source(
         raise ReleaseError("rows.npz holds numbers that are not probabilities")
     rows = RelaxedRows(columns, schema.sizes)
     if kind == FromRowsAndTables.kind:
-        return FromRowsAndTables.of(rows, schema, miss, measurements)
+        return FromRowsAndTables.of(
+            rows, schema, miss, measurements, REACH if reach is None else reach
+        )
     return FromRows(rows, schema, miss)
 
 

@@ -57,7 +57,7 @@ def rap(records: Records, randomness: Randomness) -> int:
 
 def adaptive_tables(records: Records, randomness: Randomness) -> float:
     """The same of the one-way tables and two rounds, weighted as their noise asks for."""
-    mechanism = AdaptiveTables(rho=RHO, rounds=2, synthetic_rows=2, largest_table=4)
+    mechanism = AdaptiveTables(rho=RHO, rounds=4, synthetic_rows=2, largest_table=4)
     release = mechanism.fit(records, TABLES, randomness=randomness)
     assert release.spent == RHO
     assert {m.target for m in release.measurements} == set(TABLES)

@@ -57,6 +57,8 @@ def test_one_protocol(name, kind, schema, records, workload, tmp_path):
     assert release.workload == work
     last = release.settings.get("rounds", 0)
     ended = [(t, last) for t in range(1, last + 1)]
+    if made_by == "tables" and not last:
+        ended = [(1, 1)]
     assert rounds[0].startswith("about 1 s and ")
     assert [told[:2] for told in rounds[1:]] == ended
     assert made_by in repr(release)

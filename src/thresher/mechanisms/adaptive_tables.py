@@ -2,24 +2,25 @@
 
 A whole table costs only √2 more than one of its cells. So: measure all one-way tables; start D'
 near their product; where the budget allows, measure every table of the workload itself; then,
-round by round, choose the table that D' answers worst beyond what its measurement would blur
-anyway, measure it whole, and fit D' to all tables measured so far, each weighted by its noise and
-met no better than its noise warrants.
+round by round, choose the table whose errors the workload's answers feel most, beyond what its
+measurement would blur anyway, measure it whole, and fit D' to all tables measured so far, each
+weighted by its noise and met no better than its noise warrants.
 """
 
 import dataclasses
 import itertools
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, comb, log, sqrt
+from math import ceil, floor, log, sqrt
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from thresher.answers import FromRows, FromRowsAndTables
+from thresher.answers import REACH, FromRows, FromRowsAndTables
 from thresher.error_bars import miss_of, overlooked
 from thresher.errors import ParameterError
+from thresher.mechanisms.candidates import Felt, candidates_of
 from thresher.mechanisms.estimate import Estimate, multiply_adds_per_second
 from thresher.mechanisms.journal import Wall
 from thresher.mechanisms.mechanism import Mechanism, Outcome, Progress
@@ -39,11 +40,11 @@ ONE_WAY_SHARE = Fraction(1, 2)
 ONE_WAY_SHARE_OF_ANY = Fraction(2)
 """The same where a threshold asks for any of its features (r = 1): its answers add them up."""
 
-SELECTION_SHARE = Fraction(1, 3)
-"""What choosing a table gets of its round; the rest measures it."""
-
 UNASKED_SHARE = Fraction(1, 16)
 """What the one-way table of a feature gets that is not in the workload: a future query may ask."""
+
+SELECTION_SHARE = Fraction(1, 3)
+"""What choosing a table gets of its round; the rest measures it."""
 
 OWN_SHARE = 0.3
 """How much of a row of the first D' is one record drawn from the product of the one-way tables."""
@@ -51,13 +52,32 @@ OWN_SHARE = 0.3
 ITERATIONS = 10
 """The most iterations of a fit after a round; the next round goes on from there."""
 
-LARGEST_OWN_TABLE = 1 << 18
+LARGEST_FITTED = 1 << 18
 """The most cells of a workload's own table that D' is fitted to, for the sake of time."""
 CELLS_PER_RECORD = 4
 """And the most per record."""
 
-MOST_SUBSETS = 5000
-"""Subsets of one size that a threshold is taken apart into; of wide ones, only small subsets."""
+MOST_HELD = 1 << 24
+"""The most cells of all own tables together, if those are measured that D' is not fitted to."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is measured, with what, by n, ρ and the workload alone.
+
+    Attributes:
+        own: Tables of the workload that are measured before any round, each with what a round gets.
+        one_way: What the table of each feature of the workload gets, as a share of a round.
+        unasked: What that of each other feature gets.
+        rounds: How many tables are chosen and measured one by one.
+        reach: How many standard deviations of its noise D' may be off in a measured table.
+    """
+
+    own: tuple[Threshold, ...]
+    one_way: Fraction
+    unasked: Fraction
+    rounds: int
+    reach: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,9 +92,9 @@ class AdaptiveTables(Mechanism):
         own_tables: Whether every table of the workload is measured before; by a public rule if not
             given.
         synthetic_rows: n', the number of relaxed rows.
-        largest_table: The most cells of a table that is measured; n if not given, or 4n where all
-            own tables are, and at most 262,144. In larger tables most cells are empty, and what
-            is in the others shows in the smaller tables they add up to.
+        largest_table: The most cells of a table that D' is fitted to; n if not given, or 4n where
+            all own tables are measured, and at most 262,144. In larger tables most cells are
+            empty, and what is in the others shows in the smaller tables they add up to.
         seed: Seeds the random start of D', which is public and protects nothing.
 
     Example:
@@ -97,28 +117,27 @@ class AdaptiveTables(Mechanism):
     def run(self, curator: Wall, rho: Fraction, workload: Workload, progress: Progress) -> Outcome:
         """One-way tables, the workload's own if they are few, then `rounds` of select and fit."""
         assert self.rounds is not None
+        assert self.largest_table is not None
         schema, limit = curator.schema, curator.spent + rho
-        asked = {name for threshold in workload for name in threshold.features}
-        singles = [Threshold((name,)) for name in schema.names if name in asked]
-        unasked = [Threshold((name,)) for name in schema.names if name not in asked]
-        candidates = self.candidates(workload)
-        own = self._own(workload, candidates) if self.own_tables else []
+        plan = self.plan(curator.n, rho, workload)
+        asked, unasked = _one_way(workload)
+        candidates = candidates_of(workload, self.largest_table)
         rounds = self.rounds if candidates else 0
-        asks_for_any = any(threshold.r == 1 < threshold.k for threshold in workload)
-        shares = len(singles) * (ONE_WAY_SHARE_OF_ANY if asks_for_any else ONE_WAY_SHARE)
-        whole_round = rho / (shares + UNASKED_SHARE * len(unasked) + len(own) + rounds)
+        besides = plan.one_way * len(asked) + plan.unasked * len(unasked)
+        whole_round = rho / (besides + len(plan.own) + rounds)
         measured = []
         if unasked:
-            measured += curator.measure(unasked, rho=UNASKED_SHARE * len(unasked) * whole_round)
-        later = (len(own) + rounds) * whole_round
-        measured += curator.measure(singles, rho=limit - curator.spent - later)
+            measured += curator.measure(unasked, rho=plan.unasked * len(unasked) * whole_round)
+        later = (len(plan.own) + rounds) * whole_round
+        measured += curator.measure(asked, rho=limit - curator.spent - later)
         rows = near_product(measured, schema, self.synthetic_rows, self.seed)
-        rows = _fitted(rows, measured, schema, Stopping(iterations=10 * ITERATIONS))
-        if own:
-            measured += curator.measure(own, rho=limit - curator.spent - rounds * whole_round)
-            rows = _fitted(rows, measured, schema, Stopping(iterations=10 * ITERATIONS))
+        rows = self._fitted(rows, measured, schema, Stopping(iterations=10 * ITERATIONS))
+        if plan.own:
+            measured += curator.measure(plan.own, rho=limit - curator.spent - rounds * whole_round)
+            rows = self._fitted(rows, measured, schema, Stopping(iterations=10 * ITERATIONS))
         if not rounds:
-            progress(1, 1, "one-way tables fitted")
+            progress(1, 1, "all tables fitted")
+        felt = Felt(workload, candidates)
         foreseen: list[tuple[Measurement, npt.ArrayLike]] = []
         for t in range(rounds):
             part = (limit - curator.spent) / (rounds - t)
@@ -127,45 +146,34 @@ class AdaptiveTables(Mechanism):
             handicaps = [ceil(sigma * sqrt(2 * log(cells))) for cells in candidates.values()]
             answers = FromRows(rows, schema)
             chosen = curator.select_table(
-                list(candidates), answers.table, handicaps, rho=for_selection
+                list(candidates),
+                answers.table,
+                handicaps,
+                weights_of=felt.weights(rows),
+                rho=for_selection,
             )
             measured += curator.measure([chosen], rho=part - for_selection)
             if t >= rounds - max(1, rounds // LATE):
                 [whole] = slabs_of(chosen.shape(schema), candidates[chosen])
                 foreseen.append((measured[-1], answers.table(chosen)(whole)))
-            rows = _fitted(rows, measured, schema, Stopping(iterations=ITERATIONS, window=20))
+            rows = self._fitted(rows, measured, schema, Stopping(iterations=ITERATIONS, window=20))
             progress(t + 1, rounds, " × ".join(chosen.features))
         miss = None
         if rounds:
             miss = miss_of(foreseen, overlooked(len(candidates), for_selection, curator.n))
-        return FromRowsAndTables.of(rows, schema, miss, measured), measured
+        return FromRowsAndTables.of(rows, schema, miss, measured, plan.reach), measured
 
-    def _own(self, workload: Workload, candidates: dict[Threshold, int]) -> list[Threshold]:
-        """The workload's own marginal tables, those that may be measured."""
-        index = workload.schema.index
-        sets = (Threshold(tuple(sorted(t.features, key=index))) for t in workload if t.r == t.k)
-        return [table for table in dict.fromkeys(sets) if table in candidates]
-
-    def candidates(self, workload: Workload) -> dict[Threshold, int]:
-        """The tables that may be chosen, with their numbers of cells."""
-        schema = workload.schema
+    def _fitted(
+        self, rows: RelaxedRows, measured: list[Measurement], schema: Schema, stopping: Stopping
+    ) -> RelaxedRows:
+        """D' fitted to the tables that are not too large."""
         assert self.largest_table is not None
-        found: dict[Threshold, int] = {}
-        for threshold in workload:
-            ordered = sorted(threshold.features, key=schema.index)
-            for size in range(2, threshold.k + 1):
-                if comb(threshold.k, size) > MOST_SUBSETS:
-                    break
-                for subset in itertools.combinations(ordered, size):
-                    table = Threshold(subset)
-                    cells = table.query_count(schema)
-                    if 1 < cells <= self.largest_table:
-                        found[table] = cells
-        return found
+        small = [m for m in measured if m.counts.size <= max(self.largest_table, *schema.sizes)]
+        return project(rows, targets_of(small, schema), stopping=stopping).rows
 
     def can_measure(self, n: int, workload: Workload) -> bool:
         """Whether tables tell something of every threshold, by two features of it if it has two."""
-        told = {frozenset(table.features) for table in self._up_to(n).candidates(workload)}
+        told = {frozenset(table.features) for table in candidates_of(workload, n)}
         return all(
             threshold.k == 1
             or any(
@@ -174,41 +182,90 @@ class AdaptiveTables(Mechanism):
             for threshold in workload
         )
 
-    def _up_to(self, cells: int) -> "AdaptiveTables":
-        return dataclasses.replace(self, largest_table=self.largest_table or cells)
+    def plan(self, n: int, rho: Fraction, workload: Workload) -> Plan:
+        """What to measure: as given, or by a rule that uses public facts only.
+
+        More tables teach more, each with more noise, √(tables/ρ)/n. So the number of tables that
+        can be afforded grows with √(n√ρ), as T·K does for RAP. If the workload has no more marginal
+        tables than that, all of them are measured, and a quarter as many rounds look for what they
+        leave open, with one round for each threshold that is no marginal. Otherwise the rounds
+        are a third of it, or enough to measure every candidate twice if that is less.
+
+        The fewer the workload's own tables are, in parts of what can be afforded, the smaller is
+        their noise beside what D' gets wrong. So the less is spent on anything else, at most half
+        of what they get, and the closer D' is held to them.
+        """
+        affordable = sqrt(n * sqrt(float(rho)))
+        own, others = self._own(n, workload), sum(t.r < t.k for t in workload)
+        all_own = self.own_tables
+        if all_own is None:
+            all_own = len(own) + others <= affordable
+        own = own if all_own else ()
+        candidates = len(candidates_of(workload, self._largest(n, bool(own))))
+        wanted = max(4, ceil(len(own) / 4)) + others if own else ceil(affordable / 3)
+        rounds = min(wanted, 2 * candidates)
+        asked, unasked = _one_way(workload)
+        any_of = any(threshold.r == 1 < threshold.k for threshold in workload)
+        shares = Plan(
+            own, ONE_WAY_SHARE_OF_ANY if any_of else ONE_WAY_SHARE, UNASKED_SHARE, rounds, REACH
+        )
+        if not own or others:
+            return shares
+        scarcity = min(1.0, len(own) / affordable)
+        besides = Fraction(len(own) * min(0.5, 2 * scarcity)).limit_denominator(1 << 20)
+        less = min(Fraction(1), besides / (shares.one_way * len(asked) + rounds))
+        return Plan(
+            own,
+            less * shares.one_way,
+            min(UNASKED_SHARE, besides / (4 * max(1, len(unasked)))),
+            floor(less * rounds),
+            REACH * scarcity**0.25,
+        )
+
+    def _own(self, n: int, workload: Workload) -> tuple[Threshold, ...]:
+        """The workload's own marginal tables, those that may be measured."""
+        schema = workload.schema
+        own = {
+            table: table.query_count(schema)
+            for table in (
+                Threshold(tuple(sorted(t.features, key=schema.index)))
+                for t in workload
+                if t.r == t.k
+            )
+        }
+        if sum(own.values()) <= MOST_HELD:
+            return tuple(own)
+        largest = self._largest(n, with_own=True)
+        return tuple(table for table, cells in own.items() if cells <= largest)
+
+    def _largest(self, n: int, with_own: bool) -> int:
+        return self.largest_table or (min(CELLS_PER_RECORD * n, LARGEST_FITTED) if with_own else n)
 
     def resolved(self, n: int, rho: Fraction, workload: Workload) -> "AdaptiveTables":
-        """With what to measure: as given, or by a rule that uses public facts only.
-
-        More tables teach more, each with more noise, √(tables/ρ)/n. So their number grows with
-        √(n√ρ), as T·K does for RAP. If the workload has no more marginal tables than that, all of
-        them are measured, and a quarter as many rounds look for what they leave open. Otherwise
-        the rounds are a third of it, or enough to measure every candidate twice if that is less.
-        """
-        for name in ("rounds", "synthetic_rows", "largest_table"):
+        """With what to measure settled, by the plan."""
+        least = {"rounds": 0, "synthetic_rows": 1, "largest_table": 1, "seed": 0}
+        for name, minimum in least.items():
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
-                raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}")
-        if not isinstance(self.seed, int) or self.seed < 0:
-            raise ParameterError(f"seed must be a whole number of at least 0, not {self.seed!r}")
-        affordable = sqrt(n * sqrt(float(rho)))
-        with_own = self._up_to(min(CELLS_PER_RECORD * n, LARGEST_OWN_TABLE))
-        own = len(self._own(workload, with_own.candidates(workload)))
-        all_own = own <= affordable if self.own_tables is None else self.own_tables
-        all_own = bool(all_own and own)
-        settled = with_own if all_own else self._up_to(n)
-        candidates = len(settled.candidates(workload))
-        wanted = max(4, ceil(own / 4)) if all_own else ceil(affordable / 3)
-        rounds = self.rounds or max(1, min(wanted, 2 * candidates))
-        return dataclasses.replace(settled, own_tables=all_own, rounds=rounds if candidates else 1)
+            if value is not None and (not isinstance(value, int) or value < minimum):
+                raise ParameterError(
+                    f"{name} must be a whole number of at least {minimum}, not {value!r}"
+                )
+        plan = self.plan(n, rho, workload)
+        return dataclasses.replace(
+            self,
+            own_tables=bool(plan.own),
+            rounds=plan.rounds if self.rounds is None else self.rounds,
+            largest_table=self._largest(n, bool(plan.own)),
+        )
 
     def estimate(self, n: int, rho: Fraction, workload: Workload) -> Estimate:
         """Every candidate looked at, and half of the measured tables fitted, in every round."""
         assert self.rounds is not None
-        candidates = self.candidates(workload)
+        assert self.largest_table is not None
+        candidates = candidates_of(workload, self.largest_table)
         cells = sum(candidates.values())
-        measured = [candidates[table] for table in self._own(workload, candidates)]
-        measured = measured if self.own_tables else []
+        own = [table.query_count(workload.schema) for table in self.plan(n, rho, workload).own]
+        measured = [size for size in own if size <= self.largest_table]
         chosen = self.rounds * cells / max(1, len(candidates))
         fitting = 4 * ITERATIONS * (sum(measured) + chosen / 2)
         # Products of such thin matrices reach about a quarter of the speed of large ones.
@@ -216,7 +273,7 @@ class AdaptiveTables(Mechanism):
         memory = 12 * 4 * workload.schema.width * self.synthetic_rows + (1 << 29)
         return Estimate(
             seconds=looking * self.synthetic_rows / multiply_adds_per_second(),
-            memory=int(memory + 20 * (sum(measured) + chosen)),
+            memory=int(memory + 20 * (sum(own) + chosen)),
             advice="take fewer rounds or thresholds, or a smaller largest_table",
         )
 
@@ -249,7 +306,9 @@ def _on_simplex(values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.asarray(projected / projected.sum())
 
 
-def _fitted(
-    rows: RelaxedRows, measured: list[Measurement], schema: Schema, stopping: Stopping
-) -> RelaxedRows:
-    return project(rows, targets_of(measured, schema), stopping=stopping).rows
+def _one_way(workload: Workload) -> tuple[list[Threshold], list[Threshold]]:
+    """The tables of the features that the workload names, and of the others."""
+    named = {name for threshold in workload for name in threshold.features}
+    tables = [Threshold((name,)) for name in workload.schema.names]
+    asked = [table for table in tables if table.features[0] in named]
+    return asked, [table for table in tables if table not in asked]

@@ -46,6 +46,11 @@ class Slab:
         return place
 
     @property
+    def index(self) -> tuple[slice, ...]:
+        """What picks the box out of the whole table."""
+        return tuple(slice(indices.start, indices.stop) for indices in self.ranges)
+
+    @property
     def size(self) -> int:
         """The number of cells."""
         return math.prod(self.shape)

@@ -1,0 +1,132 @@
+"""The tables that may be measured for a workload, and how much its answers feel errors in them."""
+
+from collections.abc import Collection, Iterator
+from itertools import combinations
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from thresher.queries.threshold import Threshold
+from thresher.queries.workload import Workload
+from thresher.relaxed.rows import RelaxedRows
+from thresher.relaxed.tables import TableQueries, threshold_table
+from thresher.schema import Schema
+from thresher.tables import Answers, AnswersOf, Slab, Table
+
+MOST_SUBSETS = 5000
+"""Subsets of one size that a threshold is taken apart into; of wide ones, only small subsets."""
+
+LARGEST_SEEN = 1 << 22
+"""The most cells of a table that is looked at to see how much of an error is felt there."""
+
+ROWS_ASKED = 125
+"""About as many rows of D' say how much is felt; more say the same, and take longer."""
+
+
+def candidates_of(workload: Workload, largest: int) -> dict[Threshold, int]:
+    """Tables over two or more features of a threshold, with their numbers of cells.
+
+    A table of an r-of-k threshold is a sum of marginal tables over r or more of its features, so
+    one set of candidates serves every r.
+
+    Args:
+        workload: The thresholds.
+        largest: The most cells of a candidate.
+
+    Example:
+        >>> from thresher.data.datasets import adult_schema
+        >>> work = Workload(adult_schema(), [Threshold(("sex", "race", "education-num"))])
+        >>> [table.features for table in candidates_of(work, largest=40)]
+        [('education-num', 'sex'), ('race', 'sex')]
+    """
+    found = {}
+    for threshold in workload:
+        for table in subsets_of(threshold, workload.schema):
+            cells = table.query_count(workload.schema)
+            if 1 < cells <= largest:
+                found[table] = cells
+    return found
+
+
+def subsets_of(threshold: Threshold, schema: Schema) -> Iterator[Threshold]:
+    """The marginals of two or more features of a threshold, in the schema's order."""
+    for size in range(2, threshold.k + 1):
+        if comb(threshold.k, size) > MOST_SUBSETS:
+            break
+        yield from _marginals(threshold, size, schema)
+
+
+def _marginals(threshold: Threshold, size: int, schema: Schema) -> Iterator[Threshold]:
+    return map(Threshold, combinations(sorted(threshold.features, key=schema.index), size))
+
+
+class Felt:
+    """How much the answers to a workload feel an error in a cell of a table.
+
+    People whom D' has in a cell of a table, and should not, count in full for an r-of-k query that
+    names the cell's values if there are r or more of those. If there are fewer, they count only as
+    far as they have more of the query's values: at most the largest share that any such values
+    have in the cell, as D' has them.
+
+    Args:
+        workload: The thresholds.
+        tables: The tables in which errors are made.
+
+    Example:
+        >>> from thresher.features import IntegerRange
+        >>> from thresher.tables import slabs_of
+        >>> schema = Schema(IntegerRange(name=x, low=0, high=1, nulls=0) for x in "abc")
+        >>> table = Threshold(("a", "b"))
+        >>> felt = Felt(Workload(schema, [Threshold(("a", "b", "c"))]), [table])
+        >>> people = np.array([[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]])
+        >>> rows = RelaxedRows.from_codes(schema.sizes, people)
+        >>> felt.weights(rows)(table)(next(slabs_of((2, 2)))).tolist()  # c is 0 for 3 of 4
+        [[0.75, 0.0], [0.0, 0.0]]
+    """
+
+    def __init__(self, workload: Workload, tables: Collection[Threshold]) -> None:
+        self._schema = schema = workload.schema
+        self._through: dict[Threshold, list[Threshold]] = {}
+        in_full: set[Threshold] = set()
+        for threshold in workload:
+            parts = [table for table in subsets_of(threshold, schema) if table in tables]
+            in_full.update(table for table in parts if table.k >= threshold.r)
+            fewer = [table for table in parts if table.k < threshold.r]
+            if fewer and comb(threshold.k, threshold.r) > MOST_SUBSETS:
+                in_full.update(fewer)
+                continue
+            for whole in _marginals(threshold, threshold.r, schema) if fewer else ():
+                inside = [table for table in fewer if {*table.features} <= {*whole.features}]
+                if whole.query_count(schema) > LARGEST_SEEN:
+                    in_full.update(inside)
+                else:
+                    self._through.setdefault(whole, []).extend(inside)
+        for whole, inside in self._through.items():
+            self._through[whole] = [t for t in dict.fromkeys(inside) if t not in in_full]
+
+    def weights(self, rows: RelaxedRows) -> AnswersOf:
+        """For each cell of each table, how much of an error in it is felt: at most 1."""
+        every = max(1, rows.count // ROWS_ASKED)
+        some = RelaxedRows(np.ascontiguousarray(rows.columns[:, ::every]), rows.sizes)
+        felt: dict[Threshold, npt.NDArray[np.float32]] = {}
+        for whole, inside in self._through.items():
+            if not inside:
+                continue
+            features = tuple(self._schema.index(name) for name in whole.features)
+            shares = threshold_table(some, TableQueries(features, whole.k))
+            for table in inside:
+                axes = tuple(i for i, f in enumerate(whole.features) if f not in table.features)
+                largest, all_of_them = shares.max(axis=axes), shares.sum(axis=axes)
+                here = largest / np.maximum(all_of_them, np.float32(1e-9))
+                felt[table] = np.maximum(felt.get(table, np.float32(0.0)), here)
+
+        def weights_of(table: Threshold) -> Answers:
+            known = felt.get(table)
+
+            def weights(slab: Slab) -> Table:
+                return np.ones(slab.shape, np.float32) if known is None else known[slab.index]
+
+            return weights
+
+        return weights_of
