@@ -53,15 +53,16 @@ class TestPlan:
         assert (plan.own, plan.reach, plan.one_way) == ((), REACH, Fraction(1, 2))
         assert plan.rounds > 0
 
-    def test_thresholds_that_are_no_marginals_get_rounds(self, adult):
-        mixed = [
-            *marginals(adult.schema, 4),
-            *th.Workload.random(adult.schema, 3, 2, size=6, seed=0),
-        ]
-        plan = th.AdaptiveTables(rho=RHO).plan(N, RHO, th.Workload(adult.schema, mixed))
-        assert len(plan.own) == 4
-        assert plan.rounds == 4 + 6
-        assert plan.reach == REACH
+    @pytest.mark.parametrize(("k", "r", "size"), [(3, 1, 2), (3, 2, 2), (4, 3, 3)])
+    def test_r_of_k_needs_tables_of_r_features_and_of_two_at_least(self, adult, k, r, size):
+        features = ("race", "sex", "income", "relationship")[:k]
+        work = th.Workload(adult.schema, [th.Threshold(features, r), th.Threshold(("age", "sex"))])
+        plan = th.AdaptiveTables(rho=RHO).plan(N, RHO, work)
+        needed = {frozenset(some) for some in combinations(features, size)}
+        assert {frozenset(table.features) for table in plan.own} == needed | {
+            frozenset({"age", "sex"})
+        }
+        assert (plan.rounds, plan.reach) == (4, REACH)
 
     def test_rounds_may_be_given(self, adult):
         chosen = th.AdaptiveTables(rho=RHO, rounds=9)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from thresher.answers import REACH, FromRows, FromRowsAndTables
 from thresher.error_bars import miss_of, overlooked
 from thresher.errors import ParameterError
-from thresher.mechanisms.candidates import Felt, candidates_of
+from thresher.mechanisms.candidates import Felt, candidates_of, own_of
 from thresher.mechanisms.estimate import Estimate, multiply_adds_per_second
 from thresher.mechanisms.journal import Wall
 from thresher.mechanisms.mechanism import Mechanism, Outcome, Progress
@@ -66,7 +66,7 @@ class Plan:
     """What is measured, with what, by n, ρ and the workload alone.
 
     Attributes:
-        own: Tables of the workload that are measured before any round, each with what a round gets.
+        own: The workload's own tables, measured before any round, each with what a round gets.
         one_way: What the table of each feature of the workload gets, as a share of a round.
         unasked: What that of each other feature gets.
         rounds: How many tables are chosen and measured one by one.
@@ -186,30 +186,28 @@ class AdaptiveTables(Mechanism):
         """What to measure: as given, or by a rule that uses public facts only.
 
         More tables teach more, each with more noise, √(tables/ρ)/n. So the number of tables that
-        can be afforded grows with √(n√ρ), as T·K does for RAP. If the workload has no more marginal
-        tables than that, all of them are measured, and a quarter as many rounds look for what they
-        leave open, with one round for each threshold that is no marginal. Otherwise the rounds
-        are a third of it, or enough to measure every candidate twice if that is less.
+        can be afforded grows with √(n√ρ), as T·K does for RAP. If the workload has no more tables
+        of its own than that, all of them are measured, and a quarter as many rounds look for what
+        they leave open. Otherwise the rounds are a third of it, or enough to measure every
+        candidate twice if that is less.
 
-        The fewer the workload's own tables are, in parts of what can be afforded, the smaller is
-        their noise beside what D' gets wrong. So the less is spent on anything else, at most half
-        of what they get, and the closer D' is held to them.
+        The fewer a workload's own tables are, in parts of what can be afforded, the smaller is
+        their noise beside what D' gets wrong. So, if the workload is of marginals only, the less
+        is spent on anything else, at most half of what they get, and the closer D' is held to them.
         """
         affordable = sqrt(n * sqrt(float(rho)))
-        own, others = self._own(n, workload), sum(t.r < t.k for t in workload)
-        all_own = self.own_tables
-        if all_own is None:
-            all_own = len(own) + others <= affordable
+        own = self._own(n, workload)
+        all_own = len(own) <= affordable if self.own_tables is None else self.own_tables
         own = own if all_own else ()
         candidates = len(candidates_of(workload, self._largest(n, bool(own))))
-        wanted = max(4, ceil(len(own) / 4)) + others if own else ceil(affordable / 3)
+        wanted = max(4, ceil(len(own) / 4)) if own else ceil(affordable / 3)
         rounds = min(wanted, 2 * candidates)
         asked, unasked = _one_way(workload)
         any_of = any(threshold.r == 1 < threshold.k for threshold in workload)
         shares = Plan(
             own, ONE_WAY_SHARE_OF_ANY if any_of else ONE_WAY_SHARE, UNASKED_SHARE, rounds, REACH
         )
-        if not own or others:
+        if not own or any(threshold.r < threshold.k for threshold in workload):
             return shares
         scarcity = min(1.0, len(own) / affordable)
         besides = Fraction(len(own) * min(0.5, 2 * scarcity)).limit_denominator(1 << 20)
@@ -223,20 +221,19 @@ class AdaptiveTables(Mechanism):
         )
 
     def _own(self, n: int, workload: Workload) -> tuple[Threshold, ...]:
-        """The workload's own marginal tables, those that may be measured."""
-        schema = workload.schema
+        """The workload's own tables: its marginals, and the smallest that r of k features need."""
+        schema, largest = workload.schema, self._largest(n, with_own=True)
         own = {
-            table: table.query_count(schema)
-            for table in (
-                Threshold(tuple(sorted(t.features, key=schema.index)))
-                for t in workload
-                if t.r == t.k
-            )
+            t: t.query_count(schema) for threshold in workload for t in own_of(threshold, schema)
         }
-        if sum(own.values()) <= MOST_HELD:
-            return tuple(own)
-        largest = self._largest(n, with_own=True)
-        return tuple(table for table, cells in own.items() if cells <= largest)
+        asked = {frozenset(t.features) for t in workload if t.r == t.k}
+        # D' can be held to a table that is asked for; of others it learns only by being fitted.
+        held = sum(own.values()) <= MOST_HELD
+        return tuple(
+            table
+            for table, cells in own.items()
+            if cells <= largest or (held and frozenset(table.features) in asked)
+        )
 
     def _largest(self, n: int, with_own: bool) -> int:
         return self.largest_table or (min(CELLS_PER_RECORD * n, LARGEST_FITTED) if with_own else n)

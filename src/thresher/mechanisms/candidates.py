@@ -57,6 +57,16 @@ def subsets_of(threshold: Threshold, schema: Schema) -> Iterator[Threshold]:
         yield from _marginals(threshold, size, schema)
 
 
+def own_of(threshold: Threshold, schema: Schema) -> Iterator[Threshold]:
+    """The tables that a threshold's answers need first: of r features, and of two at least.
+
+    For a marginal that is the marginal itself. An r-of-k table adds up marginals of r and more
+    features; of one feature, all are measured anyway.
+    """
+    size = threshold.k if threshold.r == threshold.k else max(2, threshold.r)
+    return _marginals(threshold, size if comb(threshold.k, size) <= MOST_SUBSETS else 2, schema)
+
+
 def _marginals(threshold: Threshold, size: int, schema: Schema) -> Iterator[Threshold]:
     return map(Threshold, combinations(sorted(threshold.features, key=schema.index), size))
 
