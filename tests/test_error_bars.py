@@ -172,6 +172,26 @@ def test_tables_of_r_below_k_are_of_queries():
     assert bar("a=a0, b=b1", rows(), measured) is None
 
 
+def test_r_of_k_adds_up_marginals_where_that_says_more():
+    measured = table("b", 1.0), table("c", 2.0), table("bc", 10.0)
+    # By inclusion and exclusion: a cell of b, one of c, and less the one of both.
+    of_cells = [1.0 * (1 - 1 / 3), 4.0 * (1 - 1 / 4), 100.0 * (1 - 1 / 12)]
+    expected = pytest.approx(WITHIN / N * math.sqrt(2 * sum(of_cells)))
+    assert bar("any of: b=b0, c=c0", rows(), *measured) == expected
+    # Without the table of both there is nothing to go by; with a precise one, its cells say more.
+    assert bar("any of: b=b0, c=c0", rows(), *measured[:2]) is None
+    precise = bar("any of: b=b0, c=c0", rows(), table("b", 50.0), table("bc", 1.0))
+    assert precise == fitted_noise(1.0, 3 + 4 - 1, whole=12)
+
+
+def test_marginals_that_r_of_k_adds_up_were_looked_for_too():
+    work = Workload(SCHEMA, [Threshold(tuple("abc"), r=1)])
+    ways = table("a", 1.0), table("b", 1.0), table("c", 1.0)
+    found = bar("any of: a=a0, b=b0, c=c0", rows(miss=0.01), *ways, work=work)
+    variance = sum(2 * (1 - 1 / size) for size in (2, 3, 4)) / N**2 + 4 * (0.01 / WITHIN) ** 2
+    assert found == pytest.approx(WITHIN * math.sqrt(variance))
+
+
 def test_queries_of_the_workload_are_bounded_by_what_rows_missed():
     assert bar("a=a0, b=b0", rows(0.01)) == pytest.approx(0.01)
     assert bar("any of: a=a0, c=c0", rows(0.01)) == pytest.approx(0.01)

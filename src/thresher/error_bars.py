@@ -5,6 +5,7 @@ adds up, and by how much D' missed what was measured last, before it was fitted 
 the error of some answers; where several do, the tightest counts.
 """
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,9 @@ AS_FITTED = 2.0
 
 REMEMBERED = 1 << 16
 """Kinds of queries that are remembered; a stream of queries may have any number of them."""
+
+MOST_SUMMED = 10
+"""The most features of a threshold whose answers are taken apart into all marginals."""
 
 Codes = tuple[tuple[int, ...], ...]
 
@@ -117,7 +121,26 @@ class ErrorBars:
             return math.inf, {}
         units = spread(known.sizes, met, r, known.adds_to_one)
         # Without spread, a query holds for all, or for none.
-        return WITHIN * math.sqrt(known.unit * units) if units else 0.0, known.same
+        variance = known.unit * units if units else 0.0
+        if known.adds_to_one and r < len(names) <= MOST_SUMMED:
+            variance = min(variance, self._of_marginals(names, known.sizes, met, r))
+        return WITHIN * math.sqrt(variance), known.same
+
+    def _of_marginals(
+        self, names: tuple[str, ...], sizes: tuple[int, ...], met: tuple[int, ...], r: int
+    ) -> float:
+        """The variance of an r-of-k answer, as the sum of marginals of r and more features.
+
+        A marginal of s features comes in C(s - 1, r - 1) times, by inclusion and exclusion.
+        """
+        variance = 0.0
+        for size in range(r, len(names) + 1):
+            for some in itertools.combinations(range(len(names)), size):
+                of_these = tuple(sizes[i] for i in some)
+                unit = self._covering.least(names[i] for i in some) / math.prod(of_these)
+                units = spread(of_these, tuple(met[i] for i in some), size, adds_to_one=True)
+                variance += math.comb(size - 1, r - 1) ** 2 * (unit * units if units else 0.0)
+        return variance
 
     def _found(self, names: tuple[str, ...], r: int) -> "_Known | None":
         """What is known about queries with r of some features."""
@@ -325,12 +348,23 @@ def _missed(
 ) -> Iterator[tuple[Threshold, float]]:
     """What D' missed, as the noise of the tables among which the worst were measured."""
     were_marginals = bool(measurements) and isinstance(measurements[-1].target, Threshold)
-    for threshold in workload:
-        table = Threshold(threshold.features) if were_marginals else threshold
+    asked = workload.thresholds if not were_marginals else _felt_in_full(workload)
+    for table in asked:
         cells = table.query_count(workload.schema)
         # Answers of D' add up to 1 already, and so do its misses to 0.
         centred = 1.0 - 1.0 / cells if table.r == table.k and cells > 1 else 1.0
         yield table, (miss / WITHIN) ** 2 / centred
+
+
+def _felt_in_full(workload: Workload) -> dict[Threshold, None]:
+    """The marginals whose errors, as they are, are those of answers: so they were looked for."""
+    return {
+        Threshold(some): None
+        for threshold in workload
+        for size in range(max(2, threshold.r), threshold.k + 1)
+        if size == threshold.k or threshold.k <= MOST_SUMMED
+        for some in itertools.combinations(threshold.features, size)
+    }
 
 
 def _variance(m: Measurement) -> float:
