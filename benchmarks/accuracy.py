@@ -1,7 +1,8 @@
 """Accuracy of every mechanism at the same budget: maximum errors over seeds, with standard errors.
 
 Run `python -m benchmarks.accuracy [part of a case's name …] [--seeds 5] [--data loans_like]` from
-the root of the repository; without a name it runs all cases. (δ = 1/n², replace-one neighbours,
+the root of the repository; without a name it runs all cases. Data of your own: `--data people.csv
+--schema schema.json`. (δ = 1/n², replace-one neighbours,
 tight conversion, the workloads of the authors' measurements where they are at hand beside the
 repository.) A case is a workload and an ε; each cell of the table is the maximum error over all
 queries of the workload and, in brackets, the mean over thresholds of the maximum error. For
@@ -113,11 +114,17 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="parts of the names of cases, such as '1-of-3'")
     parser.add_argument("--epsilon", type=float, help="only this ε")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--data", choices=("adult", "loans_like"), default="adult")
+    parser.add_argument("--data", default="adult", help="adult, loans_like, or a file of records")
+    parser.add_argument("--schema", help="the schema of a file of records")
     parser.add_argument("--mechanism", action="append", help="only this one; may be repeated")
     parser.add_argument("--aim", action="store_true", help="also AIM of OpenDP, minutes a fit")
     given = parser.parse_args()
-    data = th.datasets.adult() if given.data == "adult" else th.datasets.loans_like(seed=0)
+    if given.schema:
+        data = th.read(given.data, th.Schema.load(given.schema))
+    elif given.data in ("adult", "loans_like"):
+        data = th.datasets.adult() if given.data == "adult" else th.datasets.loans_like(seed=0)
+    else:
+        parser.error("--data is adult, loans_like, or a file with its --schema")
     print(f"{given.data}: n = {data.n}, delta = 1/n², {given.seeds} seeds, mean ± standard error")
     print(f"{'case':30} {'eps':>4} {'goal':>7} {'mechanism':>19} {'max error':>14} (mean max) cpu")
     wanted = given.mechanism or [name for name in MECHANISMS if name != "auto"]
