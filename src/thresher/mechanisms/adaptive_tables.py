@@ -185,22 +185,24 @@ class AdaptiveTables(Mechanism):
     def plan(self, n: int, rho: Fraction, workload: Workload) -> Plan:
         """What to measure: as given, or by a rule that uses public facts only.
 
-        More tables teach more, each with more noise, √(tables/ρ)/n. So the number of tables that
-        can be afforded grows with √(n√ρ), as T·K does for RAP. If the workload has no more tables
-        of its own than that, all of them are measured, and a quarter as many rounds look for what
-        they leave open. Otherwise the rounds are a third of it, or enough to measure every
+        More tables teach more, each with more noise: it grows with the root of their number, in
+        units of 1/(n√ρ), the noise of one. So the number of tables that can be afforded grows with
+        n√ρ, though more slowly. If the workload has no more tables of its own than 2/5·(n√ρ)^(2/3),
+        all of them are measured, and a quarter as many rounds look for what they leave open.
+        Otherwise the rounds are √(n√ρ)/3, as T·K grows for RAP, or enough to measure every
         candidate twice if that is less.
 
         The fewer a workload's own tables are, in parts of what can be afforded, the smaller is
         their noise beside what D' gets wrong. So, if the workload is of marginals only, the less
         is spent on anything else, at most half of what they get, and the closer D' is held to them.
         """
-        affordable = sqrt(n * sqrt(float(rho)))
+        precision = n * sqrt(float(rho))
+        affordable = 0.4 * precision ** (2 / 3)
         own = self._own(n, workload)
         all_own = len(own) <= affordable if self.own_tables is None else self.own_tables
         own = own if all_own else ()
         candidates = len(candidates_of(workload, self._largest(n, bool(own))))
-        wanted = max(4, ceil(len(own) / 4)) if own else ceil(affordable / 3)
+        wanted = max(4, ceil(len(own) / 4)) if own else ceil(sqrt(precision) / 3)
         rounds = min(wanted, 2 * candidates)
         asked, unasked = _one_way(workload)
         any_of = any(threshold.r == 1 < threshold.k for threshold in workload)
