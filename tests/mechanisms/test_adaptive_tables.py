@@ -48,6 +48,20 @@ class TestPlan:
         assert reaches[-1] <= REACH
         assert [plan.rounds for plan in plans] == sorted(plan.rounds for plan in plans)
 
+    def test_few_cells_hold_closer(self, adult):
+        pairs = [("race", "sex"), ("age", "hours-per-week")]
+        small, large = (
+            th.AdaptiveTables(rho=RHO).plan(N, RHO, th.Workload(adult.schema, [th.Threshold(pair)]))
+            for pair in pairs
+        )
+        assert 0 <= small.reach < large.reach
+
+    @pytest.mark.parametrize("rho", [Fraction(1, 10**12), Fraction(10**12)])
+    def test_any_budget_is_spent(self, adult, rho):
+        work = th.Workload(adult.schema, [th.Threshold(("race", "sex"))])
+        release = th.AdaptiveTables(rho=rho, synthetic_rows=20).fit(adult, work)
+        assert release.spent == rho
+
     def test_too_many_are_not_all_measured(self, adult):
         plan = th.AdaptiveTables(rho=RHO).plan(N, RHO / 100, marginals(adult.schema, 64))
         assert (plan.own, plan.reach, plan.one_way) == ((), REACH, Fraction(1, 2))

@@ -57,6 +57,10 @@ LARGEST_FITTED = 1 << 18
 CELLS_PER_RECORD = 4
 """And the most per record."""
 
+FEW_CELLS = 2.5
+"""The largest noise of N cells is about √(2 ln N)·σ. Where that is less than this many σ, there is
+nothing to gain by believing D' rather than the noisy cells; D' is held to what is above it."""
+
 MOST_HELD = 1 << 24
 """The most cells of all own tables together, if those are measured that D' is not fitted to."""
 
@@ -194,7 +198,8 @@ class AdaptiveTables(Mechanism):
 
         The fewer a workload's own tables are, in parts of what can be afforded, the smaller is
         their noise beside what D' gets wrong. So, if the workload is of marginals only, the less
-        is spent on anything else, at most half of what they get, and the closer D' is held to them.
+        is spent on anything else, at most half of what they get, and the closer D' is held to them;
+        the closer, too, if they have few cells, among which large noise is rare.
         """
         precision = n * sqrt(float(rho))
         affordable = 0.4 * precision ** (2 / 3)
@@ -211,15 +216,16 @@ class AdaptiveTables(Mechanism):
         )
         if not own or any(threshold.r < threshold.k for threshold in workload):
             return shares
-        scarcity = min(1.0, len(own) / affordable)
+        scarcity = min(1.0, max(len(own) / affordable, 0.001))
         besides = Fraction(len(own) * min(0.5, 2 * scarcity)).limit_denominator(1 << 20)
+        cells = sum(table.query_count(workload.schema) for table in own)
         less = min(Fraction(1), besides / (shares.one_way * len(asked) + rounds))
         return Plan(
             own,
             less * shares.one_way,
             min(UNASKED_SHARE, besides / (4 * max(1, len(unasked)))),
             floor(less * rounds),
-            REACH * scarcity**0.25,
+            min(REACH * scarcity**0.25, max(0.0, sqrt(2 * log(cells)) - FEW_CELLS)),
         )
 
     def _own(self, n: int, workload: Workload) -> tuple[Threshold, ...]:
