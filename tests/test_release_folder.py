@@ -292,6 +292,7 @@ CHANGES = {
     "a miss below 0": lambda about: {**about, "miss": -0.1},
     "a miss that is no number": lambda about: {**about, "miss": float("nan")},
     "a miss in words": lambda about: {**about, "miss": "little"},
+    "a largest table below 0": lambda about: {**about, "largest_fitted": -1},
     "a reach below 0": lambda about: {**about, "reach": -1.0},
     "a reach that is no number": lambda about: {**about, "reach": float("nan")},
     "another schema": lambda about: {**about, "schema": "0" * 64},

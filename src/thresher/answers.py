@@ -22,7 +22,7 @@ REACH = 3.0
 """How many standard deviations of a cell's noise D' may be off before the noisy cell is believed.
 
 Of the cells that D' answers well, one in 400 has more noise; it is moved by the excess only. Where
-the noise is small beside what D' may get wrong, a mechanism may set a shorter one.
+the noise is small beside what D' may get wrong, mechanisms set a shorter reach.
 """
 
 
@@ -91,12 +91,15 @@ class FromRowsAndTables(FromRows):
     Attributes:
         tables: For each set of features that was measured, its shares and their noise.
         reach: How many standard deviations of its noise D' may be off.
+        largest_fitted: The most cells of a table that D' was fitted to; of larger ones, it was
+            fitted to their margins.
     """
 
     kind: ClassVar[str] = "rows and tables"
 
     tables: Mapping[frozenset[str], "PooledTable"] = field(default_factory=dict)
     reach: float = REACH
+    largest_fitted: int | None = None
 
     @classmethod
     def of(
@@ -106,6 +109,7 @@ class FromRowsAndTables(FromRows):
         miss: float | None,
         measurements: Iterable[Measurement],
         reach: float = REACH,
+        largest_fitted: int | None = None,
     ) -> "FromRowsAndTables":
         """With the marginal tables among some measurements."""
         pooled: dict[frozenset[str], PooledTable] = {}
@@ -114,7 +118,7 @@ class FromRowsAndTables(FromRows):
                 key = frozenset(m.target.features)
                 table = PooledTable(m.target.features, m.answers, m.sigma / m.n)
                 pooled[key] = pooled[key].with_(table) if key in pooled else table
-        return cls(rows, schema, miss, pooled, reach)
+        return cls(rows, schema, miss, pooled, reach, largest_fitted)
 
     def table(self, threshold: Threshold) -> Answers:
         """By matrix products, held to the noisy table if there is one."""
@@ -175,6 +179,41 @@ class PooledTable:
     def ordered(self, features: tuple[str, ...]) -> npt.NDArray[np.float64]:
         """The shares, with the axes in the order of these features."""
         return np.transpose(self.shares, [self.features.index(name) for name in features])
+
+
+def margins_of(measurement: Measurement, largest: int | None) -> list[Measurement]:
+    """A measurement, or if it is of a larger table, what it says of the margins that are not.
+
+    Args:
+        measurement: What was measured.
+        largest: The most cells of a table; all are small enough if None.
+
+    Example:
+        >>> counts = np.arange(24).reshape(2, 3, 4)
+        >>> table = Measurement(Threshold(("a", "b", "c")), counts, sigma=1.0, n=1000)
+        >>> [(m.target.features, m.sigma) for m in margins_of(table, largest=8)]
+        [(('a', 'c'), 1.7320508075688772), (('a', 'b'), 2.0)]
+    """
+    table, found = measurement.target, dict[Threshold, Measurement]()
+    if largest is None or measurement.counts.size <= largest or not isinstance(table, Threshold):
+        return [measurement]
+    for axis in range(table.k) if table.k > 1 else ():
+        features = table.features[:axis] + table.features[axis + 1 :]
+        margin = Measurement(
+            Threshold(features),
+            measurement.counts.sum(axis=axis),
+            measurement.sigma * measurement.counts.shape[axis] ** 0.5,
+            measurement.n,
+        )
+        for small in margins_of(margin, largest):
+            assert isinstance(small.target, Threshold)
+            found.setdefault(small.target, small)
+    sets = [{*small.features} for small in found]
+    return [
+        m
+        for m, mine in zip(found.values(), sets, strict=True)
+        if not any(mine < others for others in sets)
+    ]
 
 
 @dataclass(frozen=True, eq=False)

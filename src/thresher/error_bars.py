@@ -16,7 +16,7 @@ from operator import and_, attrgetter, itemgetter
 import numpy as np
 import numpy.typing as npt
 
-from thresher.answers import AnswerSource, FromRows, FromTables
+from thresher.answers import AnswerSource, FromRows, FromRowsAndTables, FromTables, margins_of
 from thresher.privacy.curator import Measurement
 from thresher.privacy.levels import selection_rate
 from thresher.queries.query import Condition, Query
@@ -92,7 +92,9 @@ class ErrorBars:
     ) -> None:
         self._source, self._schema = source, workload.schema
         self._queries = _queries(measurements)
-        self._tables = _tables(measurements)
+        largest = source.largest_fitted if isinstance(source, FromRowsAndTables) else None
+        self._tables = _tables(margin for m in measurements for margin in margins_of(m, largest))
+        self._held = _tables(m for m in measurements if not _is_fitted(m, largest))
         if isinstance(source, FromRows) and source.miss is not None:
             for table, variance in _missed(source.miss, measurements, workload):
                 self._tables[table] = min(variance, self._tables.get(table, math.inf))
@@ -122,9 +124,15 @@ class ErrorBars:
         units = spread(known.sizes, met, r, known.adds_to_one)
         # Without spread, a query holds for all, or for none.
         variance = known.unit * units if units else 0.0
+        if r == len(names) == sum(met):  # a single cell
+            variance = min(variance, self._held_variance(names))
         if known.adds_to_one and r < len(names) <= MOST_SUMMED:
             variance = min(variance, self._of_marginals(names, known.sizes, met, r))
         return WITHIN * math.sqrt(variance), known.same
+
+    def _held_variance(self, names: tuple[str, ...]) -> float:
+        """Of a cell to which D' is held, though it was not fitted to it."""
+        return self._held.get(Threshold(names), math.inf)
 
     def _of_marginals(
         self, names: tuple[str, ...], sizes: tuple[int, ...], met: tuple[int, ...], r: int
@@ -329,6 +337,10 @@ def _tables(measurements: Iterable[Measurement]) -> dict[Threshold, float]:
         if isinstance(m.target, Threshold):
             tables[m.target] = _pooled(tables.get(m.target), m)
     return tables
+
+
+def _is_fitted(m: Measurement, largest: int | None) -> bool:
+    return largest is None or m.counts.size <= largest
 
 
 def _queries(

@@ -142,6 +142,7 @@ def _write(release: Release, folder: Path) -> None:
     if isinstance(release.source, FromRows):
         np.savez_compressed(folder / "rows.npz", columns=release.source.rows.columns)
     budget = release.budget
+    held = release.source if isinstance(release.source, FromRowsAndTables) else None
     about: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -161,7 +162,8 @@ def _write(release: Release, folder: Path) -> None:
         "secure_randomness": release.is_secure,
         "answers_from": release.source.kind,
         "miss": release.source.miss if isinstance(release.source, FromRows) else None,
-        "reach": release.source.reach if isinstance(release.source, FromRowsAndTables) else None,
+        "reach": held.reach if held else None,
+        "largest_fitted": held.largest_fitted if held else None,
         "measured_queries": len(queries),
         "measured_tables": [
             {"features": list(m.target.features), "r": m.target.r, "sigma": m.sigma}
@@ -217,10 +219,11 @@ def _read(folder: Path, about: dict[str, Any]) -> Release:
 def _read_source(
     folder: Path, about: dict[str, Any], measurements: Sequence[Measurement], schema: Schema
 ) -> AnswerSource:
-    kind, miss, reach = about["answers_from"], about.get("miss"), about.get("reach")
-    for name, value in (("miss", miss), ("reach", reach)):
+    kind = about["answers_from"]
+    miss, reach, largest_fitted = (about.get(n) for n in ("miss", "reach", "largest_fitted"))
+    for name, value in (("miss", miss), ("reach", reach), ("largest_fitted", largest_fitted)):
         if value is not None and not 0.0 <= value < math.inf:
-            raise ReleaseError(f"release.json says that the {name} of D' is {value!r}")
+            raise ReleaseError(f"release.json says that {name} is {value!r}")
     if kind == Zeros.kind:
         return Zeros()
     if kind == FromTables.kind:
@@ -233,9 +236,8 @@ def _read_source(
         raise ReleaseError("rows.npz holds numbers that are not probabilities")
     rows = RelaxedRows(columns, schema.sizes)
     if kind == FromRowsAndTables.kind:
-        return FromRowsAndTables.of(
-            rows, schema, miss, measurements, REACH if reach is None else reach
-        )
+        reach = REACH if reach is None else reach
+        return FromRowsAndTables.of(rows, schema, miss, measurements, reach, largest_fitted)
     return FromRows(rows, schema, miss)
 
 

@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from thresher.answers import REACH, FromRows, FromRowsAndTables
+from thresher.answers import REACH, FromRows, FromRowsAndTables, margins_of
 from thresher.error_bars import miss_of, overlooked
 from thresher.errors import ParameterError
 from thresher.mechanisms.candidates import Felt, candidates_of, own_of
@@ -93,8 +93,8 @@ class AdaptiveTables(Mechanism):
 
     Attributes:
         rounds: Tables that are chosen and measured one by one; by a public rule if not given.
-        own_tables: Whether every table of the workload is measured before; by a public rule if not
-            given.
+        own_tables: Whether the workload's own tables are measured before: its marginals, and those
+            that r-of-k answers need first; by a public rule if not given.
         synthetic_rows: n', the number of relaxed rows.
         largest_table: The most cells of a table that D' is fitted to; n if not given, or 4n where
             all own tables are measured, and at most 262,144. In larger tables most cells are
@@ -126,7 +126,7 @@ class AdaptiveTables(Mechanism):
         plan = self.plan(curator.n, rho, workload)
         asked, unasked = _one_way(workload)
         candidates = candidates_of(workload, self.largest_table)
-        rounds = self.rounds if candidates else 0
+        rounds = self.rounds
         besides = plan.one_way * len(asked) + plan.unasked * len(unasked)
         whole_round = rho / (besides + len(plan.own) + rounds)
         measured = []
@@ -141,7 +141,7 @@ class AdaptiveTables(Mechanism):
             rows = self._fitted(rows, measured, schema, Stopping(iterations=10 * ITERATIONS))
         if not rounds:
             progress(1, 1, "all tables fitted")
-        felt = Felt(workload, candidates)
+        felt = Felt(workload, candidates if rounds else ())
         foreseen: list[tuple[Measurement, npt.ArrayLike]] = []
         for t in range(rounds):
             part = (limit - curator.spent) / (rounds - t)
@@ -165,19 +165,27 @@ class AdaptiveTables(Mechanism):
         miss = None
         if rounds:
             miss = miss_of(foreseen, overlooked(len(candidates), for_selection, curator.n))
-        return FromRowsAndTables.of(rows, schema, miss, measured, plan.reach), measured
+        largest = self.largest_fitted(schema)
+        source = FromRowsAndTables.of(rows, schema, miss, measured, plan.reach, largest)
+        return source, measured
 
     def _fitted(
         self, rows: RelaxedRows, measured: list[Measurement], schema: Schema, stopping: Stopping
     ) -> RelaxedRows:
-        """D' fitted to the tables that are not too large."""
-        assert self.largest_table is not None
-        small = [m for m in measured if m.counts.size <= max(self.largest_table, *schema.sizes)]
+        """D' fitted to the tables, or to their margins where they are too large."""
+        small = [margin for m in measured for margin in margins_of(m, self.largest_fitted(schema))]
         return project(rows, targets_of(small, schema), stopping=stopping).rows
+
+    def largest_fitted(self, schema: Schema) -> int:
+        """The most cells of a table that D' is fitted to: one-way tables are never too large."""
+        assert self.largest_table is not None
+        return max(self.largest_table, *schema.sizes)
 
     def can_measure(self, n: int, workload: Workload) -> bool:
         """Whether tables tell something of every threshold, by two features of it if it has two."""
-        told = {frozenset(table.features) for table in candidates_of(workload, n)}
+        told = {
+            frozenset(table.features) for table in candidates_of(workload, self.largest_table or n)
+        }
         return all(
             threshold.k == 1
             or any(
@@ -187,61 +195,59 @@ class AdaptiveTables(Mechanism):
         )
 
     def plan(self, n: int, rho: Fraction, workload: Workload) -> Plan:
-        """What to measure: as given, or by a rule that uses public facts only.
+        """What to measure, by a rule that uses public facts only.
 
         More tables teach more, each with more noise: it grows with the root of their number, in
         units of 1/(n√ρ), the noise of one. So the number of tables that can be afforded grows with
         n√ρ, though more slowly. If the workload has no more tables of its own than 2/5·(n√ρ)^(2/3),
-        all of them are measured, and a quarter as many rounds look for what they leave open.
-        Otherwise the rounds are √(n√ρ)/3, as T·K grows for RAP, or enough to measure every
-        candidate twice if that is less.
+        all of them are measured, and a quarter as many rounds look for what they leave open; one
+        more for each that is too large. Otherwise the rounds are √(n√ρ)/3, as T·K grows for RAP.
+        Never are they more than would measure every candidate twice.
 
         The fewer a workload's own tables are, in parts of what can be afforded, the smaller is
-        their noise beside what D' gets wrong. So, if the workload is of marginals only, the less
-        is spent on anything else, at most half of what they get, and the closer D' is held to them;
+        their noise beside what D' gets wrong. So, if they are all that is asked for, the less is
+        spent on anything else, at most half of what they get, and the closer D' is held to them;
         the closer, too, if they have few cells, among which large noise is rare.
         """
         precision = n * sqrt(float(rho))
-        affordable = 0.4 * precision ** (2 / 3)
-        own = self._own(n, workload)
-        all_own = len(own) <= affordable if self.own_tables is None else self.own_tables
-        own = own if all_own else ()
-        candidates = len(candidates_of(workload, self._largest(n, bool(own))))
-        wanted = max(4, ceil(len(own) / 4)) if own else ceil(sqrt(precision) / 3)
-        rounds = min(wanted, 2 * candidates)
-        asked, unasked = _one_way(workload)
+        affordable = max(0.4 * precision ** (2 / 3), 1e-6)
+        own, too_large = self._own(n, workload)
+        all_own = len(own) + too_large <= affordable if self.own_tables is None else self.own_tables
+        own = own if all_own else {}
+        wanted = max(4, ceil(len(own) / 4)) + too_large if own else ceil(sqrt(precision) / 3)
+        candidates = candidates_of(workload, self._largest(n, bool(own)))
+        rounds = min(wanted, 2 * len(candidates))
         any_of = any(threshold.r == 1 < threshold.k for threshold in workload)
-        shares = Plan(
-            own, ONE_WAY_SHARE_OF_ANY if any_of else ONE_WAY_SHARE, UNASKED_SHARE, rounds, REACH
-        )
-        if not own or any(threshold.r < threshold.k for threshold in workload):
-            return shares
-        scarcity = min(1.0, max(len(own) / affordable, 0.001))
-        besides = Fraction(len(own) * min(0.5, 2 * scarcity)).limit_denominator(1 << 20)
-        cells = sum(table.query_count(workload.schema) for table in own)
-        less = min(Fraction(1), besides / (shares.one_way * len(asked) + rounds))
-        return Plan(
-            own,
-            less * shares.one_way,
-            min(UNASKED_SHARE, besides / (4 * max(1, len(unasked)))),
-            floor(less * rounds),
-            min(REACH * scarcity**0.25, max(0.0, sqrt(2 * log(cells)) - FEW_CELLS)),
-        )
+        one_way, unasked, reach = ONE_WAY_SHARE, UNASKED_SHARE, REACH
+        if any_of:
+            one_way = ONE_WAY_SHARE_OF_ANY
+        if own and not too_large and all(threshold.r == threshold.k for threshold in workload):
+            asked, others = _one_way(workload)
+            part = min(1.0, max(len(own) / affordable, 0.001))
+            besides = Fraction(len(own) * min(0.5, 2 * part)).limit_denominator(1 << 20)
+            less = min(Fraction(1), besides / (one_way * len(asked) + rounds))
+            one_way, rounds = less * one_way, floor(less * rounds)
+            unasked = min(unasked, besides / (4 * max(1, len(others))))
+            reach *= part**0.25
+            reach = min(reach, max(0.0, sqrt(2 * log(sum(own.values()))) - FEW_CELLS))
+        return Plan(tuple(own), one_way, unasked, rounds, reach)
 
-    def _own(self, n: int, workload: Workload) -> tuple[Threshold, ...]:
-        """The workload's own tables: its marginals, and the smallest that r of k features need."""
+    def _own(self, n: int, workload: Workload) -> tuple[dict[Threshold, int], int]:
+        """The workload's own tables that may be measured, with their cells; how many may not."""
         schema, largest = workload.schema, self._largest(n, with_own=True)
         own = {
             t: t.query_count(schema) for threshold in workload for t in own_of(threshold, schema)
         }
+        own = {table: cells for table, cells in own.items() if cells > 1}
         asked = {frozenset(t.features) for t in workload if t.r == t.k}
         # D' can be held to a table that is asked for; of others it learns only by being fitted.
-        held = sum(own.values()) <= MOST_HELD
-        return tuple(
-            table
+        held = asked if sum(own.values()) <= MOST_HELD else set()
+        small = {
+            table: cells
             for table, cells in own.items()
-            if cells <= largest or (held and frozenset(table.features) in asked)
-        )
+            if cells <= largest or frozenset(table.features) in held
+        }
+        return small, len(own) - len(small)
 
     def _largest(self, n: int, with_own: bool) -> int:
         return self.largest_table or (min(CELLS_PER_RECORD * n, LARGEST_FITTED) if with_own else n)
@@ -256,11 +262,13 @@ class AdaptiveTables(Mechanism):
                     f"{name} must be a whole number of at least {minimum}, not {value!r}"
                 )
         plan = self.plan(n, rho, workload)
+        largest = self._largest(n, bool(plan.own))
+        rounds = plan.rounds if self.rounds is None else self.rounds
         return dataclasses.replace(
             self,
             own_tables=bool(plan.own),
-            rounds=plan.rounds if self.rounds is None else self.rounds,
-            largest_table=self._largest(n, bool(plan.own)),
+            rounds=rounds if candidates_of(workload, largest) else 0,
+            largest_table=largest,
         )
 
     def estimate(self, n: int, rho: Fraction, workload: Workload) -> Estimate:
@@ -275,7 +283,7 @@ class AdaptiveTables(Mechanism):
         fitting = 4 * ITERATIONS * (sum(measured) + chosen / 2)
         # Products of such thin matrices reach about a quarter of the speed of large ones.
         looking = 4 * (self.rounds * (cells + fitting) + 10 * fitting)
-        memory = 12 * 4 * workload.schema.width * self.synthetic_rows + (1 << 29)
+        memory = 12 * 4 * workload.schema.width * self.synthetic_rows + 4 * cells + (1 << 29)
         return Estimate(
             seconds=looking * self.synthetic_rows / multiply_adds_per_second(),
             memory=int(memory + 20 * (sum(own) + chosen)),

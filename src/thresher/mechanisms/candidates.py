@@ -27,9 +27,6 @@ ROWS_ASKED = 125
 def candidates_of(workload: Workload, largest: int) -> dict[Threshold, int]:
     """Tables over two or more features of a threshold, with their numbers of cells.
 
-    A table of an r-of-k threshold is a sum of marginal tables over r or more of its features, so
-    one set of candidates serves every r.
-
     Args:
         workload: The thresholds.
         largest: The most cells of a candidate.
@@ -58,10 +55,10 @@ def subsets_of(threshold: Threshold, schema: Schema) -> Iterator[Threshold]:
 
 
 def own_of(threshold: Threshold, schema: Schema) -> Iterator[Threshold]:
-    """The tables that a threshold's answers need first: of r features, and of two at least.
+    """The tables that a threshold's answers need first.
 
     For a marginal that is the marginal itself. An r-of-k table adds up marginals of r and more
-    features; of one feature, all are measured anyway.
+    features, so it is those of r, or of two if r = 1: of one feature, all are measured anyway.
     """
     size = threshold.k if threshold.r == threshold.k else max(2, threshold.r)
     return _marginals(threshold, size if comb(threshold.k, size) <= MOST_SUBSETS else 2, schema)
@@ -74,10 +71,11 @@ def _marginals(threshold: Threshold, size: int, schema: Schema) -> Iterator[Thre
 class Felt:
     """How much the answers to a workload feel an error in a cell of a table.
 
-    People whom D' has in a cell of a table, and should not, count in full for an r-of-k query that
-    names the cell's values if there are r or more of those. If there are fewer, they count only as
-    far as they have more of the query's values: at most the largest share that any such values
-    have in the cell, as D' has them.
+    People whom D' has in a cell of a table, and should not, or the other way round, count in full
+    for an r-of-k query that names the cell's values if there are r or more of those. If there are
+    fewer, they count only as far as they have more of the query's values: at most the largest
+    share that any such values have in the cell, as D' has them. Where D' has hardly anyone, that
+    is the largest share that such values have among all.
 
     Args:
         workload: The thresholds.
@@ -92,7 +90,7 @@ class Felt:
         >>> people = np.array([[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]])
         >>> rows = RelaxedRows.from_codes(schema.sizes, people)
         >>> felt.weights(rows)(table)(next(slabs_of((2, 2)))).tolist()  # c is 0 for 3 of 4
-        [[0.75, 0.0], [0.0, 0.0]]
+        [[0.75, 0.75], [0.75, 0.75]]
     """
 
     def __init__(self, workload: Workload, tables: Collection[Threshold]) -> None:
@@ -119,6 +117,7 @@ class Felt:
         """For each cell of each table, how much of an error in it is felt: at most 1."""
         every = max(1, rows.count // ROWS_ASKED)
         some = RelaxedRows(np.ascontiguousarray(rows.columns[:, ::every]), rows.sizes)
+        hardly_anyone = np.float32(1.0 / rows.count)
         felt: dict[Threshold, npt.NDArray[np.float32]] = {}
         for whole, inside in self._through.items():
             if not inside:
@@ -127,8 +126,10 @@ class Felt:
             shares = threshold_table(some, TableQueries(features, whole.k))
             for table in inside:
                 axes = tuple(i for i, f in enumerate(whole.features) if f not in table.features)
-                largest, all_of_them = shares.max(axis=axes), shares.sum(axis=axes)
-                here = largest / np.maximum(all_of_them, np.float32(1e-9))
+                others = tuple(i for i in range(whole.k) if i not in axes)
+                of_all = shares.sum(axis=others).max()
+                here = shares.max(axis=axes) + hardly_anyone * of_all
+                here /= shares.sum(axis=axes) + hardly_anyone
                 felt[table] = np.maximum(felt.get(table, np.float32(0.0)), here)
 
         def weights_of(table: Threshold) -> Answers:
