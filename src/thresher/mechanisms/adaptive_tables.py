@@ -59,7 +59,7 @@ CELLS_PER_RECORD = 4
 
 FEW_CELLS = 2.5
 """The largest noise of N cells is about √(2 ln N)·σ. Where that is less than this many σ, there is
-nothing to gain by believing D' rather than the noisy cells; D' is held to what is above it."""
+little to gain by believing D' rather than the noisy cells."""
 
 MOST_HELD = 1 << 24
 """The most cells of all own tables together, if those are measured that D' is not fitted to."""
@@ -228,8 +228,8 @@ class AdaptiveTables(Mechanism):
             less = min(Fraction(1), besides / (one_way * len(asked) + rounds))
             one_way, rounds = less * one_way, floor(less * rounds)
             unasked = min(unasked, besides / (4 * max(1, len(others))))
-            reach *= part**0.25
-            reach = min(reach, max(0.0, sqrt(2 * log(sum(own.values()))) - FEW_CELLS))
+            of_few_cells = max(0.0, sqrt(2 * log(sum(own.values()))) - FEW_CELLS)
+            reach = min(REACH * part**0.25, REACH * part + of_few_cells)
         return Plan(tuple(own), one_way, unasked, rounds, reach)
 
     def _own(self, n: int, workload: Workload) -> tuple[dict[Threshold, int], int]:
