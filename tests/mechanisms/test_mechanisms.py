@@ -261,6 +261,8 @@ def test_auto_takes_rap_where_no_table_of_two_features_can_be_measured():
     work = Workload(wide, [Threshold(("a", "b", "c"), r=2)])
     auto = MECHANISMS["auto"](rho=1, rounds=2, synthetic_rows=5)
     assert auto.fit(few, work).mechanism == "rap"  # 900 cells, more than records
+    asked_itself = Workload(wide, [Threshold(("a", "b"))])
+    assert auto.fit(few, asked_itself).mechanism == "tables"
     many = Records(wide, [rng.integers(0, 30, 900) for _ in "abc"])
     assert auto.fit(many, work).mechanism == "tables"
 

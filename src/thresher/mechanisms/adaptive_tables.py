@@ -181,13 +181,15 @@ class AdaptiveTables(Mechanism):
         assert self.largest_table is not None
         return max(self.largest_table, *schema.sizes)
 
-    def can_measure(self, n: int, workload: Workload) -> bool:
-        """Whether tables tell something of every threshold, by two features of it if it has two."""
+    def can_measure(self, n: int, rho: Fraction, workload: Workload) -> bool:
+        """Whether tables tell something of every threshold: its own, or of two of its features."""
         told = {
             frozenset(table.features) for table in candidates_of(workload, self.largest_table or n)
         }
+        own = {frozenset(table.features) for table in self.plan(n, rho, workload).own}
         return all(
             threshold.k == 1
+            or frozenset(threshold.features) in own
             or any(
                 frozenset(pair) in told for pair in itertools.combinations(threshold.features, 2)
             )

@@ -50,7 +50,7 @@ class Auto(Mechanism):
         given = {name: value for name, value in given.items() if value is not None}
         tables = AdaptiveTables(**_known_to(AdaptiveTables, given))
         asks_for_rap = {"queries_per_round", "selection", "optimizer"} & given.keys()
-        if asks_for_rap or not tables.can_measure(n, workload):
+        if asks_for_rap or not tables.can_measure(n, rho, workload):
             return RAP(**given).resolved(n, rho, workload)
         return tables.resolved(n, rho, workload)
 
