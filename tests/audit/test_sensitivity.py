@@ -4,6 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from universe import (
     all_thresholds,
     answers_from,
@@ -17,6 +19,7 @@ from universe import (
 
 from thresher.errors import QueryError
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness
+from thresher.privacy.curator import _weigh
 from thresher.queries import Condition, Query, Threshold, Workload
 from thresher.tables import exact_answers, exact_count
 
@@ -144,6 +147,18 @@ def test_select_ranks_by_the_scores_of_the_definition():
         scores = scores_of(people, workload, public)
         ranked = [scores[workload.id_of(query)] for query in chosen]
         assert ranked == sorted(scores, reverse=True)
+
+
+@given(
+    st.integers(0, 2**40),
+    st.floats(allow_nan=False, width=32) | st.floats(0.0, 1.0, width=32),
+)
+def test_a_weight_never_stretches_what_a_person_moves(score, weight):
+    """In floating point it might: 0.99… times a score may round up on one side of a whole."""
+    scores = np.array([score, score + 1], dtype=np.int64)
+    _weigh(scores, np.full(2, weight, dtype=np.float32))
+    assert scores[1] - scores[0] in (0, 1)
+    assert 0 <= scores[0] <= score
 
 
 def test_rounding_public_answers_is_what_keeps_scores_whole():
