@@ -94,7 +94,8 @@ class ErrorBars:
         self._queries = _queries(measurements)
         largest = source.largest_fitted if isinstance(source, FromRowsAndTables) else None
         self._tables = _tables(margin for m in measurements for margin in margins_of(m, largest))
-        self._held = _tables(m for m in measurements if not _is_fitted(m, largest))
+        # To larger tables D' was not fitted, but it is held to their cells.
+        self._held = _tables(m for m in measurements if largest and m.counts.size > largest)
         if isinstance(source, FromRows) and source.miss is not None:
             for table, variance in _missed(source.miss, measurements, workload):
                 self._tables[table] = min(variance, self._tables.get(table, math.inf))
@@ -125,14 +126,10 @@ class ErrorBars:
         # Without spread, a query holds for all, or for none.
         variance = known.unit * units if units else 0.0
         if r == len(names) == sum(met):  # a single cell
-            variance = min(variance, self._held_variance(names))
+            variance = min(variance, self._held.get(Threshold(names), math.inf))
         if known.adds_to_one and r < len(names) <= MOST_SUMMED:
             variance = min(variance, self._of_marginals(names, known.sizes, met, r))
         return WITHIN * math.sqrt(variance), known.same
-
-    def _held_variance(self, names: tuple[str, ...]) -> float:
-        """Of a cell to which D' is held, though it was not fitted to it."""
-        return self._held.get(Threshold(names), math.inf)
 
     def _of_marginals(
         self, names: tuple[str, ...], sizes: tuple[int, ...], met: tuple[int, ...], r: int
@@ -337,10 +334,6 @@ def _tables(measurements: Iterable[Measurement]) -> dict[Threshold, float]:
         if isinstance(m.target, Threshold):
             tables[m.target] = _pooled(tables.get(m.target), m)
     return tables
-
-
-def _is_fitted(m: Measurement, largest: int | None) -> bool:
-    return largest is None or m.counts.size <= largest
 
 
 def _queries(

@@ -95,7 +95,7 @@ class Felt:
 
     def __init__(self, workload: Workload, tables: Collection[Threshold]) -> None:
         self._schema = schema = workload.schema
-        self._through: dict[Threshold, list[Threshold]] = {}
+        through: dict[Threshold, list[Threshold]] = {}
         in_full: set[Threshold] = set()
         for threshold in workload:
             parts = [table for table in subsets_of(threshold, schema) if table in tables]
@@ -109,9 +109,12 @@ class Felt:
                 if whole.query_count(schema) > LARGEST_SEEN:
                     in_full.update(inside)
                 else:
-                    self._through.setdefault(whole, []).extend(inside)
-        for whole, inside in self._through.items():
-            self._through[whole] = [t for t in dict.fromkeys(inside) if t not in in_full]
+                    through.setdefault(whole, []).extend(inside)
+        self._through = {
+            whole: partly
+            for whole, inside in through.items()
+            if (partly := [table for table in dict.fromkeys(inside) if table not in in_full])
+        }
 
     def weights(self, rows: RelaxedRows) -> AnswersOf:
         """For each cell of each table, how much of an error in it is felt: at most 1."""
@@ -120,8 +123,6 @@ class Felt:
         hardly_anyone = np.float32(1.0 / rows.count)
         felt: dict[Threshold, npt.NDArray[np.float32]] = {}
         for whole, inside in self._through.items():
-            if not inside:
-                continue
             features = tuple(self._schema.index(name) for name in whole.features)
             shares = threshold_table(some, TableQueries(features, whole.k))
             for table in inside:
