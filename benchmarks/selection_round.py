@@ -19,8 +19,8 @@ from collections.abc import Callable
 import numpy as np
 
 import thresher as th
-from thresher.answers import FromRows
 from thresher.relaxed import RelaxedRows
+from thresher.release.sources import FromRows
 
 COUNT = 16
 ROUNDS = 3

@@ -1,8 +1,8 @@
 """Answers to very many r-of-k queries about sensitive records, under differential privacy."""
 
 from thresher.data import Records, datasets, read
-from thresher.data.draft import draft_schema
-from thresher.error_bars import Answer
+from thresher.data.drafting import draft_schema
+from thresher.data.exact import exact_answer, exact_answers, exact_slabs
 from thresher.errors import (
     BudgetError,
     DataError,
@@ -15,7 +15,6 @@ from thresher.errors import (
     ThresherError,
 )
 from thresher.evaluation import FutureError, future_error, present_error
-from thresher.features import Bins, Categorical, Feature, IntegerRange
 from thresher.mechanisms import RAP, AdaptiveTables, All0, Auto, GaussianJoint, GaussianPerQuery
 from thresher.mechanisms.tuning import Grid, Tuned, tune
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness, Ledger, PrivacyWarning
@@ -33,9 +32,10 @@ from thresher.queries import (
     total_variation,
 )
 from thresher.release import Release
-from thresher.release_folder import load
+from thresher.release.error_bars import Answer
+from thresher.release.folder import load
 from thresher.schema import Schema
-from thresher.tables import exact_answer, exact_answers, exact_slabs
+from thresher.schema.features import Bins, Categorical, Feature, IntegerRange
 
 __all__ = [
     "RAP",

@@ -17,11 +17,11 @@ from universe import (
     scores_of,
 )
 
+from thresher.data.exact import exact_answers, exact_count
 from thresher.errors import QueryError
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness
 from thresher.privacy.curator import _weigh
 from thresher.queries import Condition, Query, Threshold, Workload
-from thresher.tables import exact_answers, exact_count
 
 UNIVERSES = [((2, 3), 3), ((2, 2, 2), 2), ((2, 2, 3), 2)]
 

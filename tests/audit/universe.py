@@ -6,9 +6,9 @@ from itertools import combinations, combinations_with_replacement, product
 import numpy as np
 
 from thresher.data.records import Records
-from thresher.features import Categorical
 from thresher.queries import Query, Threshold, Workload
 from thresher.schema import Schema
+from thresher.schema.features import Categorical
 from thresher.tables import AnswersOf, Slab
 
 Person = tuple[int, ...]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from thresher.release_folder import load
+from thresher.release.folder import load
 
 QUERIES = ["town=A", "2 of: age=21..23, town!=B, pay in {0,25}", "any of: pay=none, age=20"]
 

@@ -6,7 +6,7 @@ import pytest
 
 import thresher as th
 from thresher.cli.evaluate import STAMP
-from thresher.release_folder import load
+from thresher.release.folder import load
 
 NAMES = ["release", "all0", "gaussian_per_query", "gaussian_joint"]
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from thresher.mechanisms import MECHANISMS
-from thresher.mechanisms.journal import Journal
 from thresher.privacy.budget import rho_of
+from thresher.privacy.journal import Journal
 from thresher.privacy.ledger import Ledger
-from thresher.release_folder import load
+from thresher.release.folder import load
 
 FIT = "fit people.csv --schema s.json --workload w.json"
 ROWS = "--synthetic-rows 20"
@@ -236,7 +236,7 @@ def test_a_release_that_cannot_be_saved_is_not_lost(fit, monkeypatch):
 
 SLOWLY = """
 import time
-from thresher.mechanisms.journal import Journal
+from thresher.privacy.journal import Journal
 honest = Journal.announce
 Journal.announce = lambda *args, **named: (time.sleep(0.1), honest(*args, **named))
 """

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import thresher as th
-from thresher.answers import FromRows
 from thresher.relaxed.rows import RelaxedRows
-from thresher.release_folder import load
+from thresher.release.folder import load
+from thresher.release.sources import FromRows
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

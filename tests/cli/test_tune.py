@@ -9,7 +9,7 @@ from thresher import Workload, datasets
 from thresher.cli import app
 from thresher.errors import ParameterError, ReleaseError, ThresherError
 from thresher.privacy import Ledger
-from thresher.release_folder import load
+from thresher.release.folder import load
 
 
 @pytest.fixture

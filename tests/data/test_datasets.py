@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from thresher import DataError, datasets, exact_answers, read
+from thresher.data.exact import exact_count
 from thresher.queries import Threshold
-from thresher.tables import exact_count
 
 CODED = Path(__file__).parents[2].parent / "shared" / "data" / "adult-coded.csv.xz"
 SIZES = (85, 9, 100, 16, 7, 15, 6, 5, 2, 100, 100, 99, 42, 2)

@@ -4,16 +4,17 @@ import numpy as np
 import pytest
 
 import thresher.evaluation.errors as module
+from thresher.data.exact import exact_answers
 from thresher.data.records import Records
 from thresher.evaluation import Errors, errors_of, present_error
 from thresher.evaluation.comparison import compare
-from thresher.features import Categorical
 from thresher.mechanisms import RAP, All0, GaussianJoint
 from thresher.mechanisms.estimate import Estimate
 from thresher.privacy.randomness import InsecureSeededRandomness
 from thresher.queries import Threshold, Workload
 from thresher.schema import Schema
-from thresher.tables import exact_answers, slabs_of
+from thresher.schema.features import Categorical
+from thresher.tables import slabs_of
 
 SCHEMA = Schema(
     Categorical(name=name, categories=("x", "y", "z"), outside="x", nulls="x") for name in "abc"

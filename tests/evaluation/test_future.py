@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from thresher import Threshold, Workload, datasets
+from thresher.data.exact import exact_answers
 from thresher.errors import ParameterError
 from thresher.evaluation import FutureError, future_error, present_error
 from thresher.evaluation.future import student_t
 from thresher.mechanisms import All0, GaussianJoint
 from thresher.privacy import InsecureSeededRandomness
 from thresher.queries import FeatureDistribution, draw_thresholds
-from thresher.tables import exact_answers
 
 DATA = datasets.adult()
 SMALL = [Threshold(("sex", "race"), 1), Threshold(("sex", "income")), Threshold(("race",))]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from thresher.data.records import Records
-from thresher.features import Categorical, IntegerRange
 from thresher.queries import Threshold, Workload
 from thresher.schema import Schema
+from thresher.schema.features import Categorical, IntegerRange
 
 
 @pytest.fixture(scope="package")

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import thresher as th
-from thresher.answers import REACH
 from thresher.evaluation.errors import errors_of
 from thresher.mechanisms.candidates import LARGEST_SEEN, Felt, candidates_of
 from thresher.relaxed.rows import RelaxedRows
+from thresher.release.sources import REACH
 from thresher.tables import slabs_of
 
 N, RHO = 48842, Fraction(1, 70)

@@ -8,7 +8,6 @@ import pytest
 
 from thresher.data.records import Records
 from thresher.errors import BudgetError, ParameterError, QueryError, ResourceError
-from thresher.features import Categorical
 from thresher.mechanisms import MECHANISMS, RAP, All0, GaussianJoint, GaussianPerQuery
 from thresher.mechanisms.estimate import Estimate
 from thresher.privacy.budget import Budget, rho_of
@@ -16,8 +15,9 @@ from thresher.privacy.curator import Curator
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.randomness import InsecureSeededRandomness
 from thresher.queries import Query, Threshold, Workload
-from thresher.release_folder import load
+from thresher.release.folder import load
 from thresher.schema import Schema
+from thresher.schema.features import Categorical
 
 SMALL = {"rap": {"rounds": 3, "queries_per_round": 2, "synthetic_rows": 20}}
 EVERY = sorted(MECHANISMS)

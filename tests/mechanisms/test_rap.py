@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from thresher.data.exact import exact_answers, exact_count
 from thresher.errors import ParameterError
 from thresher.evaluation import present_error
 from thresher.mechanisms import RAP, All0
@@ -14,7 +15,6 @@ from thresher.privacy.curator import Curator
 from thresher.privacy.randomness import InsecureSeededRandomness
 from thresher.queries import Query, Threshold, Workload
 from thresher.relaxed.rows import RelaxedRows
-from thresher.tables import exact_answers, exact_count
 
 ALMOST_NO_NOISE = 10**8
 """A ρ at which a count is off by one with probability below 1e-9: see the tests of noise."""

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from thresher.errors import BudgetError, ParameterError, ReleaseError
 from thresher.evaluation import present_error
-from thresher.mechanisms.journal import Journal
 from thresher.mechanisms.rap import RAP
 from thresher.mechanisms.tuning import (
     CHOOSING,
@@ -24,7 +23,8 @@ from thresher.mechanisms.tuning import (
     tune,
 )
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness, Ledger
-from thresher.release_folder import load
+from thresher.privacy.journal import Journal
+from thresher.release.folder import load
 
 RHO = Fraction(5, 7)
 SMALL = Grid(rounds=(1, 2, 4), queries_per_round=(1, 2, 4))

@@ -24,7 +24,6 @@ from thresher.errors import (
     ResourceError,
     ThresherError,
 )
-from thresher.features import Categorical, IntegerRange
 from thresher.privacy import (
     Budget,
     Curator,
@@ -35,6 +34,7 @@ from thresher.privacy import (
 )
 from thresher.queries import Condition, Query, Threshold, Workload
 from thresher.schema import Schema
+from thresher.schema.features import Categorical, IntegerRange
 
 FALSE_ALARM = 1e-7
 """The chance that a correct wall would fail one statistical test, had its seed not been fixed."""

@@ -10,7 +10,6 @@ from scipy import stats
 
 from thresher.data.datasets import adult_schema
 from thresher.errors import ParameterError, QueryError
-from thresher.features import Categorical
 from thresher.queries import Threshold
 from thresher.queries.distributions import (
     FeatureDistribution,
@@ -19,6 +18,7 @@ from thresher.queries.distributions import (
     threshold_workload,
 )
 from thresher.schema import Schema
+from thresher.schema.features import Categorical
 
 FALSE_ALARM = 1e-7
 ADULT = adult_schema()

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from thresher.data.datasets import adult_schema
 from thresher.errors import QueryError
-from thresher.features import Bins, Categorical, IntegerRange
 from thresher.queries import Condition, Query, query_lines
 from thresher.queries.language import parse
 from thresher.queries.query_lines import read_queries
 from thresher.schema import Schema
+from thresher.schema.features import Bins, Categorical, IntegerRange
 
 ODD = Schema(
     (

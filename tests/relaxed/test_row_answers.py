@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher.relaxed.row_answers as module
-from thresher.features import Categorical
 from thresher.queries import Condition, Query, Threshold
 from thresher.relaxed.row_answers import answer_queries, row_table, selected_queries
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.selected import answers
 from thresher.schema import Schema
+from thresher.schema.features import Categorical
 from thresher.tables import slabs_of
 
 SIZES = (2, 3, 4, 1, 2)

@@ -11,12 +11,12 @@ from typing import Annotated
 import typer
 
 from thresher.cli.console import AsJson
-from thresher.error_bars import Answer
 from thresher.errors import DataError, ParameterError
 from thresher.queries.language import parse
 from thresher.queries.query import Query
 from thresher.queries.query_lines import read_queries
-from thresher.release_folder import load
+from thresher.release.error_bars import Answer
+from thresher.release.folder import load
 
 
 def answer(

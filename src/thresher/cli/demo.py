@@ -4,12 +4,12 @@ import time
 
 from thresher.cli.console import rounds_of_a_fit, show, working
 from thresher.data import datasets
-from thresher.error_bars import Answer
+from thresher.data.exact import exact_answer
 from thresher.evaluation.comparison import BASELINES
 from thresher.evaluation.errors import errors_of
 from thresher.mechanisms import Auto
 from thresher.queries.workload import Workload
-from thresher.tables import exact_answer
+from thresher.release.error_bars import Answer
 
 QUESTIONS = {
     "women with a bachelor's degree or more who earn over 50K": (

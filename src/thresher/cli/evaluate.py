@@ -9,7 +9,7 @@ from thresher.cli.console import AsJson, load_with, print_json, say, show, worki
 from thresher.errors import ResourceError
 from thresher.evaluation.comparison import compare
 from thresher.queries.workload import Workload
-from thresher.release_folder import load
+from thresher.release.folder import load
 
 STAMP = "NOT PRIVATE, NOT FOR PUBLICATION: computed from the private records"
 

@@ -25,7 +25,7 @@ from thresher.privacy.budget import Accounting
 from thresher.privacy.ledger import Ledger
 from thresher.queries.workload import Workload
 from thresher.release import Release
-from thresher.release_folder import check_free
+from thresher.release.folder import check_free
 
 
 def fit(

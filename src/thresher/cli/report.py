@@ -12,7 +12,7 @@ from thresher.evaluation.comparison import compare
 from thresher.files import write_text
 from thresher.queries.workload import Workload
 from thresher.release import Release
-from thresher.release_folder import load
+from thresher.release.folder import load
 from thresher.report import Comparison, report_page
 
 

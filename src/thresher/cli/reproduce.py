@@ -59,9 +59,9 @@ def reproduce(
     for module in NEEDED:
         if find_spec(module) is None:
             raise ParameterError(f"reproduce needs {module}: pip install 'thresher[experiments]'")
-    from thresher.evaluation.experiments import figures as experiments
-    from thresher.evaluation.experiments.data import loans_source, title_of
     from thresher.relaxed.projection import OPTIMISERS
+    from thresher.reproduction import figures as experiments
+    from thresher.reproduction.data import loans_source, title_of
 
     if list_figures:
         about = {name: figure.about for name, figure in experiments.FIGURES.items()}

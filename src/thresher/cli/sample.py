@@ -7,7 +7,7 @@ import typer
 
 from thresher.cli.console import AsJson, print_json, show
 from thresher.errors import ParameterError
-from thresher.release_folder import load
+from thresher.release.folder import load
 
 
 def sample(

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from thresher.cli.console import AsJson, counting, print_json, say, show
-from thresher.data.draft import WARNING, draft_schema
+from thresher.data.drafting import draft_schema
 from thresher.schema import Schema
+from thresher.schema.draft import WARNING
 
 app = typer.Typer(help="Draft and check the public description of a table.", no_args_is_help=True)
 

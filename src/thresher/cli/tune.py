@@ -23,7 +23,7 @@ from thresher.mechanisms.tuning import CHOOSING, SEARCHING, Grid, Search, Tuned,
 from thresher.privacy.budget import Accounting
 from thresher.privacy.ledger import Ledger
 from thresher.queries.workload import Workload
-from thresher.release_folder import check_free
+from thresher.release.folder import check_free
 
 PAPER = Grid()
 

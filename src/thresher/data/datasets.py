@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from thresher.data.reading import read
 from thresher.data.records import Records
-from thresher.features import IntegerRange
 from thresher.schema import Schema
+from thresher.schema.features import IntegerRange
 
 LOANS_RECORDS = 42_535
 LOANS_SIZES = {

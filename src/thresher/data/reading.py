@@ -18,11 +18,11 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from thresher.cells import label_text, numbers_of
 from thresher.data.records import Records
 from thresher.errors import DataError
-from thresher.features import Categorical, Codes, has_words
 from thresher.schema import Schema
+from thresher.schema.cells import label_text, numbers_of
+from thresher.schema.features import Categorical, Codes, has_words
 
 CHUNK_BYTES = 2 << 20
 CHUNK_ROWS = 1 << 17
@@ -44,7 +44,7 @@ def read(source: Any, schema: Schema, progress: Progress | None = None) -> Recor
 
     Example:
         >>> import pandas as pd
-        >>> from thresher.features import IntegerRange
+        >>> from thresher.schema.features import IntegerRange
         >>> schema = Schema([IntegerRange(name="age", low=0, high=99, nulls=0)])
         >>> read(pd.DataFrame({"age": [30, 41, 250]}), schema).codes("age").tolist()
         [30, 41, 99]

@@ -7,8 +7,8 @@ from typing import NoReturn
 import numpy as np
 
 from thresher.errors import DataError
-from thresher.features import Codes
 from thresher.schema import Schema
+from thresher.schema.features import Codes
 
 
 @dataclass(frozen=True, repr=False, eq=False)

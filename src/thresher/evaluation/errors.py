@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numba
 import numpy as np
 
+from thresher.data.exact import exact_table
 from thresher.data.records import Records
 from thresher.parallel import in_order
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release import Release
-from thresher.tables import AnswersOf, Table, exact_table, slabs_of
+from thresher.tables import AnswersOf, Table, slabs_of
 
 
 @dataclass(frozen=True)

@@ -17,20 +17,20 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from thresher.answers import REACH, FromRows, FromRowsAndTables, margins_of
-from thresher.error_bars import miss_of, overlooked
 from thresher.errors import ParameterError
 from thresher.mechanisms.candidates import Felt, candidates_of, own_of
 from thresher.mechanisms.estimate import Estimate, multiply_adds_per_second
-from thresher.mechanisms.journal import Wall
 from thresher.mechanisms.mechanism import Mechanism, Outcome, Progress
 from thresher.mechanisms.rap import LATE, targets_of
 from thresher.privacy.curator import Measurement
+from thresher.privacy.journal import Wall
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.projection import Stopping, project
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.sparsemax import sparsemax
+from thresher.release.error_bars import miss_of, overlooked
+from thresher.release.sources import REACH, FromRows, FromRowsAndTables, margins_of
 from thresher.schema import Schema
 from thresher.tables import slabs_of
 

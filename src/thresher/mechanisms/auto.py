@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 from thresher.mechanisms.adaptive_tables import AdaptiveTables
 from thresher.mechanisms.estimate import Estimate
-from thresher.mechanisms.journal import Wall
 from thresher.mechanisms.mechanism import Mechanism, Outcome, Progress
 from thresher.mechanisms.rap import RAP, Selection
+from thresher.privacy.journal import Wall
 from thresher.queries.workload import Workload
 
 

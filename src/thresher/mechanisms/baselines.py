@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from thresher.answers import FromTables, Zeros
 from thresher.mechanisms.estimate import Estimate
-from thresher.mechanisms.journal import Wall
 from thresher.mechanisms.mechanism import Mechanism, Outcome, Progress
+from thresher.privacy.journal import Wall
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
+from thresher.release.sources import FromTables, Zeros
 
 DRAWS_PER_SECOND = 1e6
 

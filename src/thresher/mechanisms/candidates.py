@@ -82,7 +82,7 @@ class Felt:
         tables: The tables in which errors are made.
 
     Example:
-        >>> from thresher.features import IntegerRange
+        >>> from thresher.schema.features import IntegerRange
         >>> from thresher.tables import slabs_of
         >>> schema = Schema(IntegerRange(name=x, low=0, high=1, nulls=0) for x in "abc")
         >>> table = Threshold(("a", "b"))

@@ -11,17 +11,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
 
-from thresher.answers import AnswerSource
 from thresher.data.records import Records
 from thresher.errors import BudgetError, ParameterError, QueryError
 from thresher.mechanisms.estimate import Estimate
-from thresher.mechanisms.journal import Journal, JournaledCurator, Wall
 from thresher.privacy.budget import Accounting, Amount, Budget
 from thresher.privacy.curator import Curator, Measurement
+from thresher.privacy.journal import Journal, JournaledCurator, Wall
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.randomness import Randomness
 from thresher.queries.workload import Workload
 from thresher.release import Release
+from thresher.release.sources import AnswerSource
 
 Progress = Callable[[int, int, str], None]
 """Called with the round that has ended, the number of rounds, and how well D' fits by now."""

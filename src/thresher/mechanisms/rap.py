@@ -8,13 +8,11 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from thresher.answers import FromRows
-from thresher.error_bars import miss_of, overlooked
 from thresher.errors import ParameterError
 from thresher.mechanisms.estimate import Estimate, multiply_adds_per_second
-from thresher.mechanisms.journal import Wall
 from thresher.mechanisms.mechanism import Mechanism, Outcome, Progress
 from thresher.privacy.curator import Measurement
+from thresher.privacy.journal import Wall
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
@@ -23,6 +21,8 @@ from thresher.relaxed.row_answers import selected_queries
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.tables import TableQueries
 from thresher.relaxed.targets import QueryTargets, TableTarget, Target
+from thresher.release.error_bars import miss_of, overlooked
+from thresher.release.sources import FromRows
 from thresher.schema import Schema
 
 Selection = Literal["oneshot", "iterative"]

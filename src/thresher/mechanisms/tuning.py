@@ -19,19 +19,19 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
-from thresher.answers import AnswerSource
 from thresher.data.records import Records
 from thresher.errors import ParameterError
 from thresher.mechanisms.estimate import Estimate
-from thresher.mechanisms.journal import Wall
 from thresher.mechanisms.mechanism import Mechanism, Outcome, Progress
 from thresher.mechanisms.rap import RAP
 from thresher.privacy.budget import Amount, exact
 from thresher.privacy.curator import Curator
+from thresher.privacy.journal import Wall
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.randomness import Randomness
 from thresher.queries.workload import Workload
 from thresher.release import Release
+from thresher.release.sources import AnswerSource
 
 Search = Literal["rule", "diagonal", "grid"]
 

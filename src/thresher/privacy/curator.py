@@ -21,6 +21,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from thresher.data.exact import exact_answers, exact_count, exact_table
 from thresher.data.records import Records
 from thresher.errors import ParameterError, QueryError, ResourceError
 from thresher.parallel import in_order, products_on_one_core
@@ -34,15 +35,7 @@ from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.schema import Schema
-from thresher.tables import (
-    AnswersOf,
-    Slab,
-    check_fits,
-    exact_answers,
-    exact_count,
-    exact_table,
-    slabs_of,
-)
+from thresher.tables import AnswersOf, Slab, check_fits, slabs_of
 
 MOST_QUERIES = 10**13
 """Beyond this many queries, looking at each of them once would take weeks."""

@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from thresher.errors import QueryError
-from thresher.features import Categorical, Feature
 from thresher.queries.query import Condition, Query, code_of
 from thresher.schema import Schema
+from thresher.schema.features import Categorical, Feature
 
 OPENING = re.compile(r"\s*(?:(all)|(any)|(\d{1,9}))\s+of\s*:", re.IGNORECASE)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')

@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from thresher.errors import QueryError
-from thresher.features import Categorical
 from thresher.queries.threshold import Threshold
 from thresher.schema import Schema
+from thresher.schema.features import Categorical
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thresher.answers import FromRows
 from thresher.mechanisms.rap import RAP, targets_of
 from thresher.queries.query import Query
 from thresher.relaxed.projection import project
 from thresher.relaxed.row_answers import answer_queries
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release import Release
+from thresher.release.sources import FromRows
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from itertools import islice
 
 import numpy as np
 
-from thresher.answers import FromRows, Zeros
-from thresher.error_bars import WITHIN
 from thresher.privacy.curator import Measurement
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release import Release
+from thresher.release.error_bars import WITHIN
+from thresher.release.sources import FromRows, Zeros
 from thresher.report.dots import Point, agreement
 from thresher.report.drawing import percent
 from thresher.report.last_round import LastRound, last_round

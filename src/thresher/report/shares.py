@@ -10,14 +10,14 @@ from statistics import median
 import numpy as np
 import numpy.typing as npt
 
-from thresher.answers import FromRows
-from thresher.error_bars import WITHIN
-from thresher.features import Categorical, Feature
 from thresher.privacy.curator import Measurement
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release import Release
+from thresher.release.error_bars import WITHIN
+from thresher.release.sources import FromRows
+from thresher.schema.features import Categorical, Feature
 
 Table = npt.NDArray[np.float64]
 

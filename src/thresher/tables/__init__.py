@@ -1,14 +1,5 @@
-"""Everything is a marginal table: counting, slabs, and the step to r-of-k tables."""
+"""Marginal tables in slabs, and the step from them to the table of an r-of-k threshold."""
 
-from thresher.tables.counts import (
-    RecordMarginals,
-    check_fits,
-    exact_answer,
-    exact_answers,
-    exact_count,
-    exact_slabs,
-    exact_table,
-)
 from thresher.tables.slabs import MEMORY_CEILING, Slab, slabs_of
 from thresher.tables.threshold_table import (
     Answers,
@@ -16,6 +7,7 @@ from thresher.tables.threshold_table import (
     Marginals,
     Table,
     ThresholdTable,
+    check_fits,
     coefficient,
     threshold_slabs,
 )
@@ -25,17 +17,11 @@ __all__ = [
     "Answers",
     "AnswersOf",
     "Marginals",
-    "RecordMarginals",
     "Slab",
     "Table",
     "ThresholdTable",
     "check_fits",
     "coefficient",
-    "exact_answer",
-    "exact_answers",
-    "exact_count",
-    "exact_slabs",
-    "exact_table",
     "slabs_of",
     "threshold_slabs",
 ]

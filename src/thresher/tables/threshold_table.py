@@ -15,7 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from thresher.errors import ResourceError
 from thresher.queries.threshold import Threshold
+from thresher.schema import Schema
 from thresher.tables.slabs import MEMORY_CEILING, SLAB_CELLS, Slab, slabs_of
 
 Table = npt.NDArray[np.number[Any]]
@@ -116,3 +118,13 @@ def threshold_slabs(
     table = ThresholdTable(marginals, len(shape), r)
     for slab in slabs_of(shape, cells):
         yield slab, table(slab)
+
+
+def check_fits(threshold: Threshold, schema: Schema, memory: int = MEMORY_CEILING) -> None:
+    """Raise a ResourceError if the table of a threshold needs more than the memory ceiling."""
+    cells = threshold.query_count(schema)
+    if 8 * cells > memory:
+        raise ResourceError(
+            f"the table of {threshold} has {cells} cells and needs more than the memory ceiling "
+            f"of {memory} bytes: raise it, or walk the table with exact_slabs"
+        )

@@ -1,0 +1,297 @@
+"""A release on disk: a folder of plain files that a person can read, with checksums.
+
+    release.json       what it is, what it cost, how it was made; checksums of every file and itself
+    schema.json        the public description of the columns
+    workload.json      the thresholds it was fitted for
+    measurements.csv   every noisy answer to a single query: query, count, sigma
+    tables.npz         every noisy table, in the order of release.json
+    rows.npz           the relaxed rows D', if answers come from them
+
+Nothing is ever unpickled, and nothing is run: JSON, CSV and plain arrays only.
+"""
+
+import csv
+import hashlib
+import io
+import json
+import math
+import os
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thresher.errors import ReleaseError, ThresherError
+from thresher.files import flush, read_json, write_json
+from thresher.privacy.budget import Budget
+from thresher.privacy.curator import Measurement
+from thresher.queries.language import parse
+from thresher.queries.query import Query
+from thresher.queries.threshold import Threshold
+from thresher.queries.workload import Workload
+from thresher.relaxed.rows import RelaxedRows
+from thresher.release.release import Release
+from thresher.release.sources import (
+    REACH,
+    AnswerSource,
+    FromRows,
+    FromRowsAndTables,
+    FromTables,
+    Zeros,
+)
+from thresher.schema import Schema
+
+FORMAT = "thresher-release"
+VERSION = 1
+ROWS = (FromRows.kind, FromRowsAndTables.kind)
+
+_DAMAGE = (
+    *(KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError, EOFError),
+    *(MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error),
+)
+"""What Python's own readers raise when a file is not what it should be."""
+
+
+def check_free(path: Path, overwrite: bool) -> None:
+    """Refuse a place where something stands: what is not a release is never overwritten."""
+    if not os.path.lexists(path):
+        return
+    is_release = (path / "release.json").is_file()
+    if not (overwrite and is_release):
+        raise ReleaseError(
+            f"{path} exists: choose another name" + (", or overwrite it" if is_release else "")
+        )
+
+
+def save(release: Release, path: Path, overwrite: bool) -> None:
+    """Write a release into a new folder beside its place, then move it there."""
+    check_free(path, overwrite)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    except OSError as fault:
+        raise ReleaseError(f"{path} cannot be written: {fault.strerror}") from None
+    written = folder / "new"
+    try:
+        written.mkdir()
+        _write(release, written)
+        flush(*written.iterdir(), written)
+        if os.path.lexists(path):
+            os.replace(path, folder / "old")
+        os.replace(written, path)
+        flush(path.parent)
+    except OSError as fault:
+        raise ReleaseError(f"{path} cannot be written: {fault.strerror}") from None
+    except ThresherError as fault:
+        raise ReleaseError(f"{path} cannot be written: {fault}") from None
+    finally:
+        if (folder / "old").exists() and not path.exists():
+            os.replace(folder / "old", path)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def load(path: str | Path) -> Release:
+    """Read a release folder.
+
+    Args:
+        path: The folder.
+
+    Raises:
+        ReleaseError: It is no release, a file of it is missing or changed, or it is of a version
+            that this thresher does not read.
+    """
+    folder = Path(path)
+    if not (folder / "release.json").is_file():
+        raise ReleaseError(f"{folder} is not a release: it has no file release.json")
+    try:
+        about = read_json(folder / "release.json", ReleaseError)
+        if not isinstance(about, dict) or about.get("format") != FORMAT:
+            raise ReleaseError("release.json is not that of a release")
+        if about.get("version") != VERSION:
+            raise ReleaseError(
+                f"it is of version {about.get('version')!r}; this thresher reads {VERSION}"
+            )
+        if about.get("checksum") != _seal(about):
+            raise ReleaseError("the file release.json is damaged or was changed")
+        for name, checksum in about["files"].items():
+            if Path(name).name != name:
+                raise ReleaseError(f"release.json names a file outside the folder: {name!r}")
+            if not (folder / name).is_file():
+                raise ReleaseError(f"the file {name} is missing")
+            if _checksum(folder / name) != checksum:
+                raise ReleaseError(f"the file {name} is damaged or was changed")
+        return _read(folder, about)
+    except OSError as fault:
+        raise ReleaseError(f"{folder} cannot be read: {fault.strerror}") from None
+    except ReleaseError as fault:
+        raise ReleaseError(f"{folder}: {fault}") from None
+    except ThresherError as fault:
+        raise ReleaseError(f"{folder} is damaged: {fault}") from None
+    except _DAMAGE:
+        raise ReleaseError(f"{folder} is damaged: its files do not hold a whole release") from None
+
+
+def _write(release: Release, folder: Path) -> None:
+    release.schema.save(folder / "schema.json")
+    release.workload.save(folder / "workload.json")
+    queries = [m for m in release.measurements if isinstance(m.target, Query)]
+    tables = [m for m in release.measurements if isinstance(m.target, Threshold)]
+    _write_queries(folder / "measurements.csv", queries, release.schema)
+    if tables:
+        named: dict[str, Any] = {f"table{i}": m.counts for i, m in enumerate(tables)}
+        np.savez_compressed(folder / "tables.npz", **named)
+    if isinstance(release.source, FromRows):
+        np.savez_compressed(folder / "rows.npz", columns=release.source.rows.columns)
+    budget = release.budget
+    held = release.source if isinstance(release.source, FromRowsAndTables) else None
+    about: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION,
+        "created": release.created,
+        "mechanism": release.mechanism,
+        "settings": dict(release.settings),
+        "n": release.n,
+        "schema": release.schema.fingerprint,
+        "promise": {"epsilon": release.epsilon, "delta": float(release.delta)},
+        "budget": {
+            "rho": str(budget.rho),
+            "epsilon": None if budget.epsilon is None else str(budget.epsilon),
+            "delta": None if budget.delta is None else str(budget.delta),
+            "accounting": budget.accounting,
+        },
+        "spent": str(release.spent),
+        "secure_randomness": release.is_secure,
+        "answers_from": release.source.kind,
+        "miss": release.source.miss if isinstance(release.source, FromRows) else None,
+        "reach": held.reach if held else None,
+        "largest_fitted": held.largest_fitted if held else None,
+        "measured_queries": len(queries),
+        "measured_tables": [
+            {"features": list(m.target.features), "r": m.target.r, "sigma": m.sigma}
+            for m in tables
+            if isinstance(m.target, Threshold)
+        ],
+        "versions": dict(release.versions),
+        "files": {file.name: _checksum(file) for file in sorted(folder.iterdir())},
+    }
+    write_json(folder / "release.json", {**about, "checksum": _seal(about)})
+
+
+def _read(folder: Path, about: dict[str, Any]) -> Release:
+    needed = {"schema.json", "workload.json", "measurements.csv"}
+    needed |= {"tables.npz"} if about["measured_tables"] else set()
+    needed |= {"rows.npz"} if about["answers_from"] in ROWS else set()
+    if needed - set(about["files"]):
+        raise ReleaseError(
+            f"release.json lists no {', '.join(sorted(needed - set(about['files'])))}"
+        )
+    schema = Schema.load(folder / "schema.json")
+    if schema.fingerprint != about["schema"]:
+        raise ReleaseError("schema.json is not the schema of this release")
+    n = about["n"]
+    if not isinstance(n, int) or n < 1:
+        raise ReleaseError(f"release.json says that n is {n!r}, which is no number of records")
+    measurements = [
+        *_read_queries(folder / "measurements.csv", schema, n),
+        *_read_tables(folder, about["measured_tables"], schema, n),
+    ]
+    given = about["budget"]
+    return Release(
+        schema=schema,
+        n=n,
+        workload=Workload.load(folder / "workload.json", schema),
+        mechanism=str(about["mechanism"]),
+        settings=about["settings"],
+        budget=Budget(
+            Fraction(given["rho"]),
+            None if given["epsilon"] is None else Fraction(given["epsilon"]),
+            None if given["delta"] is None else Fraction(given["delta"]),
+            given["accounting"],
+        ),
+        spent=Fraction(about["spent"]),
+        measurements=tuple(measurements),
+        source=_read_source(folder, about, measurements, schema),
+        is_secure=bool(about["secure_randomness"]),
+        created=str(about["created"]),
+        versions=about["versions"],
+    )
+
+
+def _read_source(
+    folder: Path, about: dict[str, Any], measurements: Sequence[Measurement], schema: Schema
+) -> AnswerSource:
+    kind = about["answers_from"]
+    miss, reach, largest_fitted = (about.get(n) for n in ("miss", "reach", "largest_fitted"))
+    for name, value in (("miss", miss), ("reach", reach), ("largest_fitted", largest_fitted)):
+        if value is not None and not 0.0 <= value < math.inf:
+            raise ReleaseError(f"release.json says that {name} is {value!r}")
+    if kind == Zeros.kind:
+        return Zeros()
+    if kind == FromTables.kind:
+        return FromTables.of(measurements, schema)
+    if kind not in ROWS:
+        raise ReleaseError(f"its answers come from {kind!r}, which this thresher does not know")
+    with np.load(folder / "rows.npz", allow_pickle=False) as file:
+        columns = np.ascontiguousarray(file["columns"], dtype=np.float32)
+    if not (columns.min() >= 0.0 and columns.max() <= 1.0):  # nor NaN
+        raise ReleaseError("rows.npz holds numbers that are not probabilities")
+    rows = RelaxedRows(columns, schema.sizes)
+    if kind == FromRowsAndTables.kind:
+        reach = REACH if reach is None else reach
+        return FromRowsAndTables.of(rows, schema, miss, measurements, reach, largest_fitted)
+    return FromRows(rows, schema, miss)
+
+
+def _write_queries(path: Path, measured: Sequence[Measurement], schema: Schema) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["query", "noisy_count", "sigma"])
+        for m in measured:
+            assert isinstance(m.target, Query)
+            writer.writerow([m.target.text(schema), int(m.counts), repr(m.sigma)])
+
+
+def _read_queries(path: Path, schema: Schema, n: int) -> list[Measurement]:
+    rows = csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8"), newline=""))
+    return [
+        Measurement(
+            parse(row["query"], schema),
+            np.asarray(int(row["noisy_count"]), dtype=np.int64),
+            float(row["sigma"]),
+            n,
+        )
+        for row in rows
+    ]
+
+
+def _read_tables(
+    folder: Path, listed: list[dict[str, Any]], schema: Schema, n: int
+) -> list[Measurement]:
+    if not listed:
+        return []
+    measured = []
+    with np.load(folder / "tables.npz", allow_pickle=False) as file:
+        for i, entry in enumerate(listed):
+            threshold = Threshold(entry["features"], entry["r"])
+            counts = file[f"table{i}"]
+            if counts.shape != threshold.shape(schema) or counts.dtype != np.int64:
+                raise ReleaseError(f"tables.npz does not hold the table of {threshold}")
+            measured.append(Measurement(threshold, counts, float(entry["sigma"]), n))
+    return measured
+
+
+def _seal(about: dict[str, Any]) -> str:
+    """The checksum of what release.json says, however it is laid out."""
+    said = {key: value for key, value in about.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

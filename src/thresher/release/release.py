@@ -1,0 +1,198 @@
+"""The release: what is published, and all that an analyst needs.
+
+A release holds public things only: the schema, what was measured and how noisy it is, the budget
+that it cost, and the source of its answers. Using it, however often, costs no privacy.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import cache, cached_property
+from importlib.metadata import version
+from itertools import tee
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from thresher.errors import ParameterError, QueryError, ReleaseError
+from thresher.privacy.budget import Budget, epsilon_of
+from thresher.privacy.curator import Measurement
+from thresher.queries.language import parse
+from thresher.queries.query import Query
+from thresher.queries.threshold import Threshold
+from thresher.queries.workload import Workload
+from thresher.relaxed.rounding import round_rows
+from thresher.release.error_bars import Answer, ErrorBars
+from thresher.release.sources import AnswerSource, FromRows
+from thresher.schema import Schema
+from thresher.tables import MEMORY_CEILING, check_fits, slabs_of
+
+LIBRARIES = ("thresher", "numpy", "numba", "pandas", "pyarrow")
+
+
+@cache
+def _versions() -> tuple[tuple[str, str], ...]:
+    return tuple((name, version(name)) for name in LIBRARIES)
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """What is published of one fit.
+
+    Attributes:
+        schema: The public description of the columns.
+        n: The number of records, which is public.
+        workload: The thresholds it was fitted for.
+        mechanism: The mechanism's name.
+        settings: The mechanism's parameters.
+        budget: The budget that was given.
+        spent: The ρ that was spent of it.
+        measurements: All noisy answers that were paid for.
+        source: Where answers come from.
+        is_secure: Whether the noise came from a source fit for a release.
+        created: When it was made (UTC).
+        versions: The libraries it was made with.
+    """
+
+    schema: Schema
+    n: int
+    workload: Workload
+    mechanism: str
+    settings: Mapping[str, Any]
+    budget: Budget
+    spent: Fraction
+    measurements: tuple[Measurement, ...]
+    source: AnswerSource
+    is_secure: bool
+    created: str
+    versions: Mapping[str, str]
+
+    @classmethod
+    def now(cls, **contents: Any) -> "Release":
+        """A release made at this moment, with these libraries."""
+        return cls(
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            versions=dict(_versions()),
+            **contents,
+        )
+
+    @property
+    def delta(self) -> Fraction:
+        """The δ of its promise: as given, or 1/n² (and below 1 even for a single record)."""
+        return self.budget.delta or Fraction(1, max(2, self.n) ** 2)
+
+    @property
+    def epsilon(self) -> float:
+        """The ε of its promise: as given, or what the budget's ρ implies at δ."""
+        if self.budget.epsilon is not None:
+            return float(self.budget.epsilon)
+        return epsilon_of(self.budget.rho, self.delta)
+
+    def __repr__(self) -> str:
+        return (
+            f"Release({self.mechanism}, epsilon={self.epsilon:.4g}, delta={float(self.delta):.2g}, "
+            f"{len(self.measurements)} measurements, answers from {self.source.kind})"
+        )
+
+    def answer(self, query: Query | str) -> Answer:
+        """The fraction of people who meet a query, with its error bar.
+
+        Args:
+            query: A query, or its text: `"2 of: race=Black, sex=Female, income=>50K"`.
+        """
+        [answer] = self.answer_many([query])
+        return answer
+
+    def answer_many(self, queries: Iterable[Query | str]) -> Iterator[Answer]:
+        """The answers to many queries, in order, streaming."""
+        return self.answer_trusted(self._checked(query) for query in queries)
+
+    def answer_trusted(self, queries: Iterable[Query]) -> Iterator[Answer]:
+        """The same for queries that were checked before, as readers of millions of them do."""
+        asked, answered = tee(queries)
+        bar_of = self._error_bars.of
+        for share, query in zip(self.source.queries(asked), answered, strict=False):
+            yield Answer(share, bar_of(query, share))
+
+    @cached_property
+    def _error_bars(self) -> ErrorBars:
+        return ErrorBars(self.source, self.measurements, self.workload)
+
+    def _checked(self, query: Query | str) -> Query:
+        if isinstance(query, str):
+            return parse(query, self.schema)
+        query.check(self.schema)
+        return query
+
+    def answer_all(self, workload: Workload | None = None) -> "AllAnswers":
+        """The answers to all queries of a workload, a table per threshold, made when asked for.
+
+        Args:
+            workload: The workload; the one it was fitted for if not given.
+        """
+        asked = workload or self.workload
+        if asked.schema.fingerprint != self.schema.fingerprint:
+            raise QueryError("the workload is over another schema than the release")
+        return AllAnswers(self.source, asked)
+
+    def sample(self, rows: int, seed: int | None = None) -> pd.DataFrame:
+        """Synthetic records, by randomised rounding of the relaxed rows.
+
+        This is post-processing: it costs no privacy, and its seed protects nothing.
+
+        Args:
+            rows: How many records.
+            seed: The same seed gives the same records.
+        """
+        if not isinstance(self.source, FromRows):
+            raise ReleaseError(
+                f"a release of {self.mechanism} has no synthetic rows to sample from: fit with a "
+                "mechanism that makes them, such as rap"
+            )
+        if not isinstance(rows, int | np.integer) or rows < 1:
+            raise ParameterError(f"rows must be a whole number of at least 1, not {rows!r}")
+        if seed is not None and (not isinstance(seed, int | np.integer) or seed < 0):
+            raise ParameterError(f"seed must be a whole number of at least 0, not {seed!r}")
+        rng = np.random.default_rng(seed)
+        codes = round_rows(self.source.rows, rows, rng)
+        return pd.DataFrame({f.name: f.decode(codes[:, i], rng) for i, f in enumerate(self.schema)})
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the release as a folder of plain files, whole or not at all."""
+        from thresher.release.folder import save
+
+        save(self, Path(path), overwrite)
+
+
+@dataclass(frozen=True, eq=False)
+class AllAnswers:
+    """The answers to a workload: a lazy sequence of tables, one per threshold.
+
+    Example:
+        `for threshold, table in release.answer_all(workload): …`; or one by its threshold,
+        `release.answer_all(workload)[threshold]`.
+    """
+
+    source: AnswerSource
+    workload: Workload
+
+    def __len__(self) -> int:
+        return len(self.workload)
+
+    def __iter__(self) -> Iterator[tuple[Threshold, npt.NDArray[np.float64]]]:
+        return ((threshold, self[threshold]) for threshold in self.workload)
+
+    def __getitem__(self, threshold: Threshold | int) -> npt.NDArray[np.float64]:
+        if not isinstance(threshold, Threshold):
+            threshold = self.workload[threshold]
+        schema = self.workload.schema
+        check_fits(threshold, schema, MEMORY_CEILING)
+        answers = self.source.table(threshold)
+        table = np.empty(threshold.query_count(schema))
+        for slab in slabs_of(threshold.shape(schema)):
+            table[slab.first : slab.first + slab.size] = answers(slab).reshape(-1)
+        return table.reshape(threshold.shape(schema))

@@ -1,0 +1,84 @@
+"""The data sets of the experiments by name: ADULT, LOANS or its stand-in, and small ones."""
+
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+
+from thresher.data import Records, datasets
+from thresher.errors import DataError
+from thresher.reproduction.grid import Sources
+from thresher.schema import Schema
+
+ADULT, LOANS_LIKE = "adult", "loans-like"
+ADULT_SMALL, LOANS_LIKE_SMALL = "adult-small", "loans-like-small"
+LOANS = "loans-"
+"""What the name of a user's file of LOANS begins with; a digest of the file follows."""
+
+SMALL_RECORDS = 2000
+SMALL_FEATURES = {
+    ADULT_SMALL: (
+        "workclass", "education-num", "marital-status", "relationship", "race", "sex",
+        "native-country", "income",
+    ),
+    LOANS_LIKE_SMALL: (
+        "delinq_2yrs", "inq_last_6mths", "pub_rec", "pub_rec_bankruptcies", "term", "grade",
+        "sub_grade", "emp_length",
+    ),
+}  # fmt: skip
+STAND_IN_SEED = 0
+
+
+def title_of(name: str) -> str:
+    """What a data set is called in every title and table.
+
+    Example:
+        >>> title_of("loans-like")
+        'LOANS stand-in (made-up records)'
+    """
+    small = f", {SMALL_RECORDS} records, 8 features"
+    if name.startswith(ADULT):
+        return "ADULT" + (small if name == ADULT_SMALL else "")
+    if name in (LOANS_LIKE, LOANS_LIKE_SMALL):
+        return "LOANS stand-in (made-up records" + (small if name != LOANS_LIKE else "") + ")"
+    return "LOANS (from the file)"
+
+
+def loans_source(path: Path | None) -> tuple[str, Sources]:
+    """The name of LOANS in these experiments, and where its file is, if there is one."""
+    if path is None:
+        return LOANS_LIKE, {}
+    try:
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as fault:
+        raise DataError(f"--loans {path}: cannot be read: {fault.strerror}") from None
+    name = f"{LOANS}{digest[:12]}"
+    return name, {name: str(path.resolve())}
+
+
+def records_of(name: str, sources: Sources) -> Records:
+    """The records of a data set; a process reads them once."""
+    return _records(name, sources.get(name))
+
+
+@lru_cache(maxsize=8)
+def schema_of(name: str) -> Schema:
+    """The schema of a data set, without its records."""
+    whole = datasets.adult_schema() if name.startswith(ADULT) else datasets.loans_schema()
+    kept = SMALL_FEATURES.get(name)
+    return whole if kept is None else Schema(f for f in whole if f.name in kept)
+
+
+@lru_cache(maxsize=2)
+def _records(name: str, path: str | None) -> Records:
+    if name in (LOANS_LIKE, LOANS_LIKE_SMALL):
+        whole = datasets.loans_like(STAND_IN_SEED)
+    elif name.startswith(ADULT):
+        whole = datasets.adult()
+    elif path is not None:
+        whole = datasets.loans(path)
+    else:
+        raise DataError(f"the file of {name} is not known: give it with --loans")
+    if name not in SMALL_FEATURES:
+        return whole
+    schema = schema_of(name)
+    return Records(schema, [whole.codes(feature)[:SMALL_RECORDS] for feature in schema.names])

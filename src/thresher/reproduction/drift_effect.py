@@ -1,0 +1,112 @@
+"""Figure "Effect of drift": future error of RAP by γ, with a small history and a Geometric F_H."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from thresher.reproduction import plots
+from thresher.reproduction.data import ADULT, title_of
+from thresher.reproduction.figure import Context, PaperFigure, mean_and_reach, pair_name
+from thresher.reproduction.future_error import Estimate, estimates
+from thresher.reproduction.grid import Task
+from thresher.reproduction.scales import Scale
+from thresher.reproduction.tasks import FutureFit
+
+SHOWN = (("future", "low", "high"), ("rise", "rise low", "rise high"))
+"""What each panel shows: a mean, and the ends of its interval."""
+
+
+def fits(scale: Scale, data: str) -> Sequence[FutureFit]:
+    """RAP at every (T, K), each fit asked about every drift."""
+    grid = scale.future
+    return [
+        FutureFit(
+            data=data,
+            epsilon=grid.epsilon,
+            k=grid.k,
+            r=grid.r,
+            size=grid.drift_sizes[0 if data.startswith(ADULT) else 1],
+            rounds=rounds,
+            queries_per_round=per_round,
+            synthetic_rows=grid.synthetic_rows,
+            optimizer=scale.optimizer,
+            seed=seed,
+            distribution="geometric",
+            drifts=grid.drifts,
+            future=grid.future,
+        )
+        for seed in range(grid.drift_repetitions)
+        for rounds, per_round in grid.drift_pairs
+    ]
+
+
+def tasks(scale: Scale) -> Sequence[Task]:
+    """The fits of all data sets."""
+    return [task for data in scale.data for task in fits(scale, data)]
+
+
+def collected(context: Context) -> pd.DataFrame:
+    """Future error by γ, of the (T, K) with the least present error, and its rise since no drift.
+
+    A fit is asked about every drift, so rises are compared within repetitions.
+    """
+    rows = []
+    for data in context.scale.data:
+        wanted = fits(context.scale, data)
+        still: Estimate | None = None
+        for drift in context.scale.future.drifts:
+            best = min(estimates(context, wanted, drift), key=lambda e: e.present)
+            low, high = best.future.interval
+            still = still or best
+            rise, reach = paired_rise(still, best)
+            rows.append(
+                {
+                    "data": data, "size": wanted[0].size, "gamma": drift,
+                    "future": best.future.mean, "low": low, "high": high,
+                    "rise": rise, "rise low": rise - reach, "rise high": rise + reach,
+                    "variation": best.variation, "pair": pair_name(best.rounds, best.per_round),
+                }
+            )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def paired_rise(still: Estimate, drifted: Estimate) -> tuple[float, float]:
+    """The mean rise of future error within repetitions, and how far its 95 % interval reaches."""
+    pairs = zip(still.future.by_repetition, drifted.future.by_repetition, strict=True)
+    rises = [float(np.mean(after) - np.mean(before)) for before, after in pairs]
+    return mean_and_reach(rises)
+
+
+def draw(context: Context) -> None:
+    """Future error by γ, as in the paper; and its rise since no drift, by total variation."""
+    found = collected(context)
+    context.table("drift-effect", found)
+    grid = context.scale.future
+    title = (
+        f"Effect of drift · scale “{context.scale.name}”\n{grid.r}-of-{grid.k} thresholds, "
+        f"{plots.PAST} geometric, ε = {grid.epsilon:g}, {grid.drift_repetitions} repetitions × "
+        f"{grid.future} future thresholds; bands: 95 % intervals"
+    )
+    with plots.page(1, 2, title=title, width=3.2, height=2.6) as (figure, [panels]):
+        for axes, column, shown in zip(panels, ("gamma", "variation"), SHOWN, strict=True):
+            curves = []
+            for style, data in enumerate(context.scale.data):
+                here = found[found["data"] == data].sort_values(column)
+                label = f"{title_of(data)}, {plots.HISTORY} = {here['size'].iloc[0]}"
+                x, (y, low, high) = list(here[column]), (list(here[name]) for name in shown)
+                curves.append(plots.Curve(label, x, y, style, low, high))
+            plots.draw_curves(axes, curves)
+        plots.errors_axis(panels[0])
+        panels[0].set_xlabel("drift γ")
+        panels[0].set_ylabel("future error (share of records)")
+        panels[1].axhline(0.0, color=plots.BLACK, linewidth=0.8)
+        panels[1].set_xlabel(f"mean total variation of {plots.PAST} and {plots.FUTURE}")
+        panels[1].set_ylabel("rise since γ = 0, paired")
+        plots.legend_below(figure, panels[0], 1)
+        context.save(figure, "drift-effect")
+
+
+FIGURE = PaperFigure(
+    "drift-effect", "future error of RAP by drift γ, with a small history", tasks, draw
+)

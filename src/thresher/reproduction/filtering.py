@@ -1,0 +1,170 @@
+"""Figures "Filtered against unfiltered", by workload size and by number of queries.
+
+The observations are RAP's least present error over all (T, K), for each repetition of each setting,
+with and without the filter of Aydore et al. (no marginal with more queries than records).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from thresher.reproduction import plots
+from thresher.reproduction.data import title_of
+from thresher.reproduction.figure import Context, PaperFigure
+from thresher.reproduction.grid import Task
+from thresher.reproduction.present_error import adaptive
+from thresher.reproduction.regression import (
+    FAMILY_WISE,
+    Comparison,
+    Observation,
+    compare_models,
+    holm_bonferroni,
+)
+from thresher.reproduction.scales import Scale
+
+SIZES = {"size": "|W|, thresholds", "queries": "m, queries of the workload"}
+ABOUT = {"size": "workload size", "queries": "number of queries"}
+BETWEEN = 60
+
+
+def tasks(scale: Scale) -> Sequence[Task]:
+    """RAP at every (T, K), with and without the filter."""
+    return [*adaptive(scale), *adaptive(scale, filtered=True)]
+
+
+def draw(context: Context) -> None:
+    """The regressions' tables and tests, and their fits at one ε."""
+    frame = context.frame(tasks(context.scale))
+    setting = ["data", "epsilon", "size", "seed", "filtered", "queries"]
+    least = frame.groupby(setting)[["error"]].min().reset_index()
+    context.table("filtering", least)
+    compared = {
+        (data, by): compare_models(_observations(least[least["data"] == data], by))
+        for data in context.scale.data
+        for by in SIZES
+    }
+    _write_tests(context, compared)
+    context.table("filtering-effects", _effects(least, compared))
+    for data in context.scale.data:
+        _draw_data(context, data, least[least["data"] == data], compared)
+
+
+def _observations(least: pd.DataFrame, by: str) -> list[Observation]:
+    columns = zip(least["epsilon"], least[by], least["filtered"], least["error"], strict=True)
+    return [Observation(float(e), float(s), bool(f), float(err)) for e, s, f, err in columns]
+
+
+def _write_tests(context: Context, compared: dict[tuple[str, str], Comparison]) -> None:
+    adjusted, rejected = holm_bonferroni([found.p_value for found in compared.values()])
+    rows, words = [], []
+    for (data, by), found, holm, reject in zip(
+        compared, compared.values(), adjusted, rejected, strict=True
+    ):
+        rows.append(
+            {
+                "data": data,
+                "regressor": ABOUT[by],
+                "adjusted R2": found.adjusted_r2,
+                "chi2": found.chi2,
+                "p": found.p_value,
+                "p Holm-Bonferroni": holm,
+                f"filter matters at {FAMILY_WISE:g}": reject,
+                **{f"b{i}": beta for i, beta in enumerate(found.coefficients)},
+                **{f"p(b{i})": p for i, p in enumerate(found.coefficient_p_values)},
+            }
+        )
+        words += [
+            f"{title_of(data)}, scale “{context.scale.name}”: present error vs. {ABOUT[by]}",
+            found.summary,
+            f"Likelihood-ratio test against the restricted model: χ²(6) = {found.chi2:.3f}, "
+            f"p = {found.p_value:.3g}; Holm–Bonferroni p = {holm:.3g}: the filter "
+            f"{'matters' if reject else 'is not seen to matter'} at {FAMILY_WISE:g}.\n\n",
+        ]
+    context.table("filtering-tests", pd.DataFrame(rows))
+    context.text("filtering-regressions.txt", "\n".join(words))
+
+
+def p_words(p_value: float) -> str:
+    """A p-value as the paper prints it.
+
+    Example:
+        >>> p_words(0.0261), p_words(2.9e-5)
+        ('p = 0.026', 'p < 0.0001')
+    """
+    return f"p = {p_value:.2g}" if p_value >= 1e-4 else "p < 0.0001"
+
+
+def _effects(least: pd.DataFrame, compared: dict[tuple[str, str], Comparison]) -> pd.DataFrame:
+    """What the filter adds to present error, amid the sizes that both kinds have and at their end.
+
+    The test of the appendix tells that the filter matters, not in which direction.
+    """
+    rows = []
+    for (data, by), found in compared.items():
+        sizes = least[least["data"] == data].groupby("filtered")[by]
+        low, high = float(sizes.min().max()), float(sizes.max().min())
+        for at in (float(np.sqrt(low * high)), high):
+            for epsilon in found.epsilons:
+                added, least_added, most_added = found.effect(epsilon, float(np.log(at)))
+                rows.append(
+                    {
+                        "data": data, "regressor": ABOUT[by], "epsilon": epsilon, "at": at,
+                        "filter adds": added, "low": least_added, "high": most_added,
+                    }
+                )  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def _draw_data(
+    context: Context,
+    data: str,
+    least: pd.DataFrame,
+    compared: dict[tuple[str, str], Comparison],
+) -> None:
+    grid = context.scale.marginals
+    epsilon = grid.map_epsilon
+    here = least[least["epsilon"] == epsilon]
+    title = context.title(
+        data,
+        f"least present error over (T,K), {grid.k}-way marginals, ε = {epsilon:g}, "
+        f"{grid.repetitions} repetitions; lines: the full model",
+    )
+    with plots.page(1, 2, title=title, width=3.2, height=2.6) as (figure, [panels]):
+        for axes, by in zip(panels, SIZES, strict=True):
+            for style, filtered in enumerate((False, True)):
+                label = "filtered (≤ n queries each)" if filtered else "unfiltered"
+                seen = here[here["filtered"] == filtered]
+                colour = plots.COLOURS[style]
+                axes.scatter(
+                    seen[by],
+                    seen["error"],
+                    marker=plots.MARKERS[style],
+                    s=16,
+                    alpha=0.8,
+                    color=colour,
+                )
+                span = np.geomspace(float(seen[by].min()), float(seen[by].max()), BETWEEN)
+                fitted = compared[data, by].predicted(epsilon, np.log(span), filtered)
+                axes.plot(span, fitted, linestyle=plots.DASHES[style], color=colour)
+                # What the legend shows: a point and the line through many.
+                axes.plot(
+                    [], [], linestyle=plots.DASHES[style], marker=plots.MARKERS[style],
+                    color=colour, label=label,
+                )  # fmt: skip
+            if by == "size":
+                plots.sizes_axis(axes, sorted(here["size"].unique()), SIZES[by])
+            else:
+                plots.counts_axis(axes, SIZES[by])
+            axes.set_title(f"by {ABOUT[by]} ({p_words(compared[data, by].p_value)})")
+        panels[0].set_ylabel("present error (share of records)")
+        plots.legend_below(figure, panels[0], 2)
+        context.save(figure, context.name("filtering", data))
+
+
+FIGURE = PaperFigure(
+    "filtering",
+    "filtered against unfiltered marginals, with the appendix's regressions and tests",
+    tasks,
+    draw,
+)

@@ -1,0 +1,145 @@
+"""Figure "Runtime": adaptive RAP (OSAS and AS), non-adaptive RAP, and the paper's way in JAX."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from thresher.reproduction import plots
+from thresher.reproduction.figure import Context, PaperFigure, means_of
+from thresher.reproduction.forms import FormTiming
+from thresher.reproduction.grid import Task
+from thresher.reproduction.reference import ReferenceFit
+from thresher.reproduction.scales import Scale
+from thresher.reproduction.tasks import ALL, PresentFit, sizes_within
+
+OSAS, AS, NON_ADAPTIVE, REFERENCE = (
+    "adaptive, OSAS", "adaptive, AS", "non-adaptive", "adaptive, the paper's way (JAX)",
+)  # fmt: skip
+STYLES = {OSAS: 0, AS: 4, NON_ADAPTIVE: 1, REFERENCE: 3}
+FORMS = {
+    "partitions": "generalized products",
+    "inclusion_exclusion": "inclusion–exclusion",
+    "counting": "counting (ours)",
+}
+
+
+def fits(scale: Scale) -> dict[str, list[PresentFit]]:
+    """The runs of each line."""
+    grid = scale.runtime
+    rounds, per_round = grid.pair
+    lines: dict[str, list[PresentFit]] = {name: [] for name in STYLES}
+    for data in scale.data:
+        k = scale.marginals.k
+        for seed in range(grid.repetitions):
+            common: dict[str, Any] = {
+                "data": data, "epsilon": grid.epsilon, "k": k, "r": k, "seed": seed,
+                "synthetic_rows": scale.marginals.synthetic_rows, "optimizer": scale.optimizer,
+            }  # fmt: skip
+            paired = {**common, "rounds": rounds, "queries_per_round": per_round}
+            for size in sizes_within(data, k, grid.sizes):
+                lines[OSAS].append(PresentFit(**paired, size=size))
+                lines[AS].append(PresentFit(**paired, size=size, selection="iterative"))
+            for size in sizes_within(data, k, grid.non_adaptive_sizes):
+                lines[NON_ADAPTIVE].append(
+                    PresentFit(**common, size=size, rounds=1, queries_per_round=ALL)
+                )
+            for size in sizes_within(data, k, grid.reference_sizes):
+                iterations = grid.reference_iterations
+                lines[REFERENCE].append(ReferenceFit(**paired, size=size, iterations=iterations))
+    return lines
+
+
+def tasks(scale: Scale) -> Sequence[Task]:
+    """All lines."""
+    return [task for line in fits(scale).values() for task in line]
+
+
+def draw(context: Context) -> None:
+    """A panel for each data set."""
+    parts = []
+    for label, wanted in fits(context.scale).items():
+        frame = context.frame(wanted)
+        if len(frame):
+            means = means_of(frame, ["data", "size"], "seconds", "queries")
+            parts.append(means.assign(line=label))
+    found = pd.concat(parts, ignore_index=True)
+    context.table("runtime", found)
+    for data in context.scale.data:
+        _draw_data(context, data, found[found["data"] == data])
+
+
+def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:
+    grid = context.scale.runtime
+    rounds, per_round = grid.pair
+    note = f"; JAX: {grid.reference_iterations} iterations a round, with compilation"
+    if REFERENCE not in set(found["line"]):
+        note = "; the paper's way in JAX was not run: JAX is not installed"
+    title = context.title(
+        data,
+        f"{context.scale.marginals.k}-way marginals, ε = {grid.epsilon:g}, adaptive: T = {rounds}, "
+        f"K = {per_round}{note}",
+    )
+    with plots.page(1, 1, title=title, width=5.6, height=3.0) as (figure, [[axes]]):
+        curves = []
+        for label, style in STYLES.items():
+            here = found[found["line"] == label].sort_values("size")
+            if len(here):
+                x, y = list(here["size"]), list(here["seconds"])
+                curves.append(plots.Curve(label, x, y, style))
+        plots.draw_curves(axes, curves)
+        plots.sizes_axis(axes, sorted(found["size"].unique()), "|W|, thresholds")
+        axes.set_yscale("log")
+        axes.set_ylabel("processor time (s)")
+        plots.legend_below(figure, axes, 2)
+        context.save(figure, context.name("runtime", data))
+
+
+def timings(scale: Scale) -> list[FormTiming]:
+    """The forms of the polynomial threshold query, for each r."""
+    grid = scale.thresholds
+    return [FormTiming(k=grid.k, r=r, repeats=scale.runtime.forms_repeats) for r in grid.r]
+
+
+def draw_forms(context: Context) -> None:
+    """Bars for each r: the paper's two forms, and the dynamic programme that runs here."""
+    frame = context.frame(timings(context.scale))
+    frame["saved"] = 1 - frame["inclusion_exclusion"] / frame["partitions"]
+    context.table("forms", frame)
+    k = context.scale.thresholds.k
+    title = (
+        f"Forms of the polynomial threshold query · scale “{context.scale.name}”\n"
+        f"64 r-of-{k} queries on 1,000 random rows, NumPy, one core; "
+        "%: inclusion–exclusion against generalized products"
+    )
+    with plots.page(1, 1, title=title, width=4.6, height=2.8) as (figure, [[axes]]):
+        width = 0.27
+        for i, (form, label) in enumerate(FORMS.items()):
+            x = [r + (i - 1) * width for r in frame["r"]]
+            hatch = ("", "///", "...")[i]
+            axes.bar(
+                x, frame[form], width * 0.92, label=label, color=plots.COLOURS[i], hatch=hatch,
+                edgecolor="white", linewidth=0.4,
+            )  # fmt: skip
+        words = [
+            f"r = {r}\n({-100 * saved:+.0f} %)".replace("-", "−")
+            for r, saved in zip(frame["r"], frame["saved"], strict=True)
+        ]
+        axes.set_xticks(list(frame["r"]), words)
+        axes.set_ylabel("processor time (ms)")
+        plots.legend_below(figure, axes, 3)
+        context.save(figure, "forms")
+
+
+FIGURE = PaperFigure(
+    "runtime",
+    "time of adaptive and non-adaptive RAP, AS against OSAS, and of the paper's way in JAX",
+    tasks,
+    draw,
+)
+FORMS_FIGURE = PaperFigure(
+    "forms",
+    "time of the forms of the polynomial threshold query: what inclusion–exclusion saves",
+    timings,
+    draw_forms,
+)

@@ -1,0 +1,218 @@
+"""What one run of an experiment does: fit, and look at present error, future error and time.
+
+Times are seconds of processor time on one core, which other programs on the machine hardly change.
+The budget is the paper's (ρ by its own formula, δ = 1/n²), and the noise is seeded: experiments on
+public data, never releases.
+"""
+
+import hashlib
+import math
+import time
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from thresher.data import Records
+from thresher.evaluation.errors import errors_of
+from thresher.evaluation.future import future_error
+from thresher.mechanisms import RAP, All0, GaussianPerQuery, Mechanism
+from thresher.privacy.randomness import InsecureSeededRandomness
+from thresher.queries import (
+    FeatureDistribution,
+    Threshold,
+    Workload,
+    draw_thresholds,
+    drifted,
+    threshold_workload,
+    total_variation,
+)
+from thresher.release import Release
+from thresher.reproduction.data import records_of, schema_of
+from thresher.reproduction.grid import Result, Sources, Task
+from thresher.schema import Schema
+
+Kind = Literal["rap", "gaussian_per_query", "all0"]
+Shape = Literal["uniform", "zipf", "geometric"]
+
+ALL = 0
+"""In place of K: all m queries; with T = 1 this is the non-adaptive RAP."""
+DIGITS = 6
+SMALL = 15_000.0
+"""Queries of a threshold that the filter leaves, roughly."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit(Task):
+    """What all fits have in common: the data, the mechanism and its parameters."""
+
+    data: str
+    mechanism: Kind = "rap"
+    epsilon: float
+    k: int
+    r: int
+    size: int
+    rounds: int = 1
+    queries_per_round: int = ALL
+    synthetic_rows: int = 1000
+    optimizer: str = "accelerated"
+    seed: int
+
+    @property
+    def queries_per_threshold(self) -> float:
+        """About how many queries a threshold has."""
+        sizes = schema_of(self.data).sizes
+        return float((sum(sizes) / len(sizes)) ** self.k)
+
+    @property
+    def cost(self) -> float:
+        """Roughly the seconds it takes: every round looks at every query on every row."""
+        rounds = self.rounds if self.mechanism == "rap" else 0
+        products = self.size * self.queries_per_threshold * self.synthetic_rows
+        slower = 1 if self.r == self.k else self.k
+        return 0.2 + rounds * (0.06 + 4e-11 * slower * products)
+
+    def fitted(self, records: Records, workload: Workload, mechanism: Mechanism) -> Release:
+        """Fit, with the task's own noise."""
+        return mechanism.fit(
+            records, workload, randomness=InsecureSeededRandomness(self.noise_seed)
+        )
+
+    def mechanism_for(self, workload: Workload, **changes: Any) -> Mechanism:
+        """The mechanism with the parameters of the task."""
+        if self.mechanism == "all0":
+            return All0(epsilon=self.epsilon, accounting="paper")
+        if self.mechanism == "gaussian_per_query":
+            return GaussianPerQuery(epsilon=self.epsilon, accounting="paper")
+        return RAP(
+            epsilon=self.epsilon,
+            accounting="paper",
+            rounds=self.rounds,
+            queries_per_round=self.queries_per_round or workload.query_count,
+            synthetic_rows=self.synthetic_rows,
+            optimizer=self.optimizer,
+            seed=self.noise_seed % 2**32,
+            **changes,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PresentFit(Fit):
+    """Fit a uniformly random workload, and look at its present error."""
+
+    kind: ClassVar[str] = "present"
+
+    filtered: bool = False
+    selection: Literal["oneshot", "iterative"] = "oneshot"
+
+    @property
+    def queries_per_threshold(self) -> float:
+        """About how many; the filter leaves the small ones."""
+        return min(super().queries_per_threshold, SMALL if self.filtered else math.inf)
+
+    def workload(self, records: Records) -> Workload:
+        """The same thresholds whatever mechanism, budget and r: runs are compared in pairs."""
+        return Workload.random(
+            records.schema,
+            self.k,
+            self.r,
+            size=self.size,
+            seed=derived(self.seed, "workload"),
+            max_queries=records.n if self.filtered else None,
+        )
+
+    def run(self, sources: Sources) -> Result:
+        """Present error, and how long the fit took."""
+        records = records_of(self.data, sources)
+        workload = self.workload(records)
+        changes = {"selection": self.selection} if self.mechanism == "rap" else {}
+        mechanism = self.mechanism_for(workload, **changes)
+        began = time.process_time()
+        release = self.fitted(records, workload, mechanism)
+        seconds = time.process_time() - began
+        errors = errors_of(release.source.table, records, workload)
+        return {
+            "error": round(errors.max, DIGITS),
+            "mean_max": round(errors.mean_max, DIGITS),
+            "queries": workload.query_count,
+            "measured": len(release.measurements),
+            "seconds": round(seconds, 3),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class FutureFit(Fit):
+    """Fit a history W_H, and look at its future error, at one amount of drift or several."""
+
+    kind: ClassVar[str] = "future"
+
+    distribution: Shape
+    drifts: tuple[float, ...] = (0.0,)
+    future: int
+
+    @property
+    def cost(self) -> float:
+        """Future thresholds are looked at once for every drift."""
+        return super().cost + 0.006 * len(self.drifts) * self.future
+
+    def history(self, schema: Schema) -> tuple[FeatureDistribution, Workload]:
+        """F_H, and W_H drawn from it independently: a threshold may come up again."""
+        features = feature_distribution(self.distribution, schema, self.seed)
+        return features, threshold_workload(
+            features,
+            self.k,
+            self.r,
+            size=self.size,
+            seed=derived(self.seed, "history"),
+            replacement=True,
+        )
+
+    def futures(
+        self, historical: FeatureDistribution, drift: float
+    ) -> tuple[FeatureDistribution, tuple[Threshold, ...]]:
+        """F_F and W_F; each repetition has its own."""
+        features = drifted(historical, drift, seed=derived(self.seed, "drift"))
+        seed = derived(self.seed, "future")
+        return features, draw_thresholds(features, self.k, self.r, size=self.future, seed=seed)
+
+    def run(self, sources: Sources) -> Result:
+        """Present error, and for every drift the errors of future thresholds."""
+        records = records_of(self.data, sources)
+        historical, workload = self.history(records.schema)
+        release = self.fitted(records, workload, self.mechanism_for(workload))
+        errors, variation = {}, {}
+        for drift in self.drifts:
+            features, thresholds = self.futures(historical, drift)
+            found = future_error(release, records, thresholds).by_repetition[0]
+            errors[f"{drift:g}"] = [round(error, 5) for error in found]
+            variation[f"{drift:g}"] = round(total_variation(historical, features), DIGITS)
+        return {
+            "error": round(errors_of(release.source.table, records, workload).max, DIGITS),
+            "thresholds": len(workload),
+            "future": errors,
+            "variation": variation,
+        }
+
+
+def feature_distribution(shape: Shape, schema: Schema, seed: int) -> FeatureDistribution:
+    """F_H; the order in which features get their probabilities is part of the repetition."""
+    order = derived(seed, "features")
+    if shape == "uniform":
+        return FeatureDistribution.uniform(schema)
+    if shape == "zipf":
+        return FeatureDistribution.zipf(schema, seed=order)
+    return FeatureDistribution.geometric(schema, seed=order)
+
+
+def derived(seed: int, word: str) -> int:
+    """A seed for one purpose of a repetition; those of two purposes have nothing in common."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {word}".encode()).digest()[:6])
+
+
+def sizes_within(data: str, k: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Workload sizes that a data set has; a larger one becomes all there are.
+
+    Example:
+        >>> sizes_within("adult", 3, (64, 256, 1024))
+        (64, 256, 364)
+    """
+    most = math.comb(len(schema_of(data)), k)
+    return tuple(dict.fromkeys(min(size, most) for size in sizes))

@@ -1,0 +1,150 @@
+"""The public description of a table of people: its features, in order.
+
+A schema is read by everyone. Write it from what is publicly known about the columns (a code
+book, the questionnaire), not from the records: a schema drawn from private data tells about it.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from thresher.errors import QueryError, SchemaError
+from thresher.files import read_json, write_json
+from thresher.schema.features import Feature, feature_from_json
+
+FORMAT = "thresher-schema"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Ordered features, known to everyone.
+
+    Example:
+        >>> from thresher.schema.features import Categorical, IntegerRange
+        >>> schema = Schema((
+        ...     IntegerRange(name="age", low=16, high=100, nulls=16),
+        ...     Categorical(name="sex", categories=("F", "M"), outside="M", nulls="M"),
+        ... ))
+        >>> schema.sizes, schema.width
+        ((85, 2), 87)
+        >>> Schema.from_json(schema.as_json()) == schema
+        True
+    """
+
+    features: tuple[Feature, ...]
+
+    def __init__(self, features: Iterable[Feature]) -> None:
+        object.__setattr__(self, "features", tuple(features))
+        if not self.features:
+            raise SchemaError("a schema needs at least one feature")
+        twice = {name for name in self.names if self.names.count(name) > 1}
+        if twice:
+            raise SchemaError(f"the schema names a feature twice: {', '.join(sorted(twice))}")
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __iter__(self) -> Iterator[Feature]:
+        return iter(self.features)
+
+    def __getitem__(self, name: str) -> Feature:
+        return self.features[self.index(name)]
+
+    def __repr__(self) -> str:
+        return f"Schema({len(self)} features, {self.width} one-hot columns)"
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The features' names, in order."""
+        return tuple(feature.name for feature in self.features)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many values each feature can take."""
+        return tuple(feature.size for feature in self.features)
+
+    @property
+    def width(self) -> int:
+        """The number of one-hot columns: d' in the paper."""
+        return sum(self.sizes)
+
+    @cached_property
+    def offsets(self) -> npt.NDArray[np.int64]:
+        """The first one-hot column of each feature."""
+        return np.concatenate(([0], np.cumsum(self.sizes)[:-1])).astype(np.int64)
+
+    @property
+    def unreviewed(self) -> tuple[str, ...]:
+        """The features whose description is still a guess."""
+        return tuple(feature.name for feature in self.features if feature.review)
+
+    def index(self, name: str) -> int:
+        """The position of a feature."""
+        try:
+            return self._positions[name]
+        except KeyError:
+            raise QueryError(
+                f"there is no feature {name!r}; the schema has: {', '.join(self.names)}"
+            ) from None
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of what the codes mean; review notes do not count."""
+        described = [{**feature.as_json(), "review": ""} for feature in self.features]
+        canonical = json.dumps(described, sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    def as_json(self) -> dict[str, Any]:
+        """The schema as plain JSON values, as `save` writes it."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "features": [feature.as_json() for feature in self.features],
+        }
+
+    @classmethod
+    def from_json(cls, value: object) -> "Schema":
+        """Read a schema from plain JSON values."""
+        if not isinstance(value, dict) or value.get("format") != FORMAT:
+            raise SchemaError(f'this is not a schema: it lacks the entry "format": "{FORMAT}"')
+        if value.get("version") != VERSION:
+            raise SchemaError(
+                f"this schema is of version {value.get('version')!r}; this thresher reads {VERSION}"
+            )
+        features = value.get("features")
+        if not isinstance(features, list):
+            raise SchemaError("the schema's 'features' must be a list")
+        return cls(map(feature_from_json, features))
+
+    def save(self, path: str | Path, warning: str = "") -> None:
+        """Write the schema as JSON, with a warning to its reader if there is one."""
+        write_json(path, {**({"warning": warning} if warning else {}), **self.as_json()})
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Schema":
+        """Read a schema file."""
+        try:
+            return cls.from_json(read_json(path, SchemaError))
+        except SchemaError as fault:
+            raise SchemaError(f"{path}: {fault}") from None
+
+    @staticmethod
+    def json_schema() -> dict[str, Any]:
+        """The published JSON Schema that every schema file obeys."""
+        published: dict[str, Any] = json.loads(
+            files("thresher.schema").joinpath("schema.schema.json").read_text("utf-8")
+        )
+        return published

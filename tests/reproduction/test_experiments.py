@@ -1,0 +1,336 @@
+"""Every figure at scale smoke, and the paper's parameters at scale paper."""
+
+import dataclasses
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from thresher.data import datasets
+from thresher.errors import DataError, ParameterError
+from thresher.evaluation import FutureError, errors_of
+from thresher.reproduction import (
+    data,
+    drift_effect,
+    future_error,
+    overfitting,
+    plots,
+    thresholds,
+)
+from thresher.reproduction.adaptivity import map_of
+from thresher.reproduction.figure import best_pairs
+from thresher.reproduction.figures import (
+    FIGURES,
+    STORE,
+    Workforce,
+    figures_named,
+    reproduce,
+)
+from thresher.reproduction.grid import Skipped, run_alone
+from thresher.reproduction.reference import ReferenceFit
+from thresher.reproduction.scales import PAPER, QUICK, SCALES, SMOKE, scale_named
+from thresher.reproduction.tasks import FutureFit, PresentFit, sizes_within
+from thresher.reproduction.training import RoundsRun, TrainingRun
+
+ALONE = Workforce(processes=1)
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory):
+    """All figures, once."""
+    folder = tmp_path_factory.mktemp("smoke")
+    written, skipped = reproduce(["all"], SMOKE, folder, sources={}, workforce=ALONE)
+    return folder, written, skipped
+
+
+def test_every_figure_is_drawn_in_vectors_and_pixels_with_a_table(smoke):
+    folder, written, _ = smoke
+    assert all(path.stat().st_size > 0 for path in written)
+    kinds = Counter(path.suffix for path in written)
+    assert kinds[".pdf"] == kinds[".png"] >= len(FIGURES)
+    for name in FIGURES:
+        assert (folder / f"{name}.csv").exists()
+        assert list(folder.glob(f"{name}*.png")), name
+    assert "present_err" in (folder / "filtering-regressions.txt").read_text()
+
+
+def test_a_stand_in_is_called_one_in_every_table(smoke):
+    _, written, _ = smoke
+    told = set()
+    for path in written:
+        if path.suffix == ".csv":
+            table = pd.read_csv(path)
+            told |= set(table.get("data set", []))
+    assert told == {
+        "ADULT, 2000 records, 8 features",
+        "LOANS stand-in (made-up records, 2000 records, 8 features)",
+    }
+
+
+def test_only_the_reference_may_be_skipped(smoke):
+    assert {one.task.kind for one in smoke[2]} <= {"reference"}
+
+
+def test_a_rerun_runs_nothing_and_draws_the_same(smoke, monkeypatch):
+    folder, written, _ = smoke
+    before = {path: path.read_bytes() for path in [*written, folder / STORE]}
+    for kind in (PresentFit, FutureFit, TrainingRun):
+        monkeypatch.setattr(kind, "run", lambda self, sources: pytest.fail("it ran again"))
+    names = ["present-error", "filtering", "future-error"]
+    again, _ = reproduce(names, SMOKE, folder, sources={}, workforce=ALONE)
+    assert again
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_the_marginals_of_the_paper():
+    grid = PAPER.marginals
+    assert grid.epsilons == (0.01, 0.1, 1)
+    assert grid.sizes == (1, 4, 16, 64, 256)
+    assert grid.synthetic_rows == 10**3
+    assert {t for t, _ in grid.pairs} == {1, 4, 16, 64}
+    assert {k for _, k in grid.pairs} == {4, 16, 64, 256}
+    assert len(grid.pairs) == 16
+    assert (grid.k, grid.map_epsilon, grid.map_size) == (3, 0.1, 256)
+
+
+def test_the_thresholds_of_the_paper():
+    grid = PAPER.thresholds
+    assert grid.epsilons == (0.1, 1)
+    assert grid.sizes == (1, 4, 16, 64, 256)
+    assert grid.rows == (500, 1000, 2000)
+    assert grid.r == (1, 2, 3, 4)
+    assert grid.pairs == grid.map_pairs == grid.rows_pairs == PAPER.marginals.pairs
+    assert (grid.k, grid.map_epsilon, grid.map_size) == (4, 0.1, 64)
+    assert not grid.filtered
+
+
+def test_the_future_of_the_paper():
+    grid = PAPER.future
+    assert grid.epsilon == 0.1
+    assert grid.sizes == (1, 4, 16, 64, 256, 1024)
+    assert grid.synthetic_rows == 1000
+    assert grid.pairs == grid.drift_pairs == PAPER.marginals.pairs
+    assert (grid.r, grid.k) == (1, 3)
+    assert grid.shapes == ("uniform", "zipf", "geometric")
+    assert grid.drifts == (0, 0.05, 0.1, 0.2, 0.5, 1)
+    assert grid.drift_sizes == (4, 16)
+    assert grid.training_size == 4
+    drifting = drift_effect.tasks(PAPER)
+    assert {(t.data, t.size) for t in drifting} == {("adult", 4), ("loans-like", 16)}
+
+
+def test_the_paper_s_budget_and_data():
+    assert PAPER.data == ("adult", "loans-like")
+    assert PAPER.runtime.pair == (16, 4)
+    task = next(t for t in FIGURES["present-error"].tasks(PAPER) if t.mechanism == "rap")
+    records = data.records_of("adult", {})
+    mechanism = task.mechanism_for(task.workload(records))
+    assert mechanism.accounting == "paper"
+    assert mechanism.delta is None  # 1/n², the default
+    tasks = {t for figure in FIGURES.values() for t in figure.tasks(PAPER)}
+    assert len({t.key for t in tasks}) == len(tasks)
+
+
+@pytest.mark.parametrize("scale", SCALES.values(), ids=lambda scale: scale.name)
+def test_rows_are_compared_on_pairs_that_are_run(scale):
+    assert set(scale.thresholds.rows_pairs) <= set(scale.thresholds.map_pairs)
+    assert scale.marginals.map_epsilon in scale.marginals.epsilons
+    assert scale.marginals.map_size in scale.marginals.sizes
+    assert scale.thresholds.map_size in scale.thresholds.sizes
+
+
+def test_the_whole_of_a_schema_stands_for_larger_workloads():
+    assert sizes_within("adult", 3, (256, 1024, 4096)) == (256, 364)
+    assert sizes_within("loans-like", 3, (1024,)) == (1024,)
+
+
+def test_mistakes_are_named():
+    with pytest.raises(ParameterError, match="no figure 'fig9'"):
+        figures_named(["fig9"])
+    with pytest.raises(ParameterError, match="smoke, quick, paper"):
+        scale_named("huge")
+    assert [figure.name for figure in figures_named(["forms", "forms"])] == ["forms"]
+
+
+def test_loans_from_a_file_has_its_own_name(tmp_path):
+    schema = datasets.loans_schema()
+    path = tmp_path / "loans.csv"
+    line = ",".join("0" for _ in schema.names)
+    path.write_text(",".join(schema.names) + "\n" + f"{line}\n" * 3)
+    name, sources = data.loans_source(path)
+    assert data.title_of(name) == "LOANS (from the file)"
+    assert data.records_of(name, sources).n == 3
+    assert PAPER.with_loans(name).data == ("adult", name)
+    assert QUICK.with_loans(name) == QUICK
+    path.write_text(path.read_text() + f"{line}\n")
+    assert data.loans_source(path)[0] != name
+    with pytest.raises(DataError, match="--loans"):
+        data.records_of("loans-000000000000", {})
+    with pytest.raises(DataError, match="cannot be read"):
+        data.loans_source(tmp_path / "none.csv")
+
+
+def fit(**changes):
+    given = {
+        "data": "adult-small", "epsilon": 1.0, "k": 3, "r": 3, "size": 3, "rounds": 2,
+        "queries_per_round": 3, "synthetic_rows": 30, "seed": 0, **changes,
+    }  # fmt: skip
+    return PresentFit(**given)
+
+
+def test_runs_are_compared_on_the_same_thresholds():
+    records = data.records_of("adult-small", {})
+    base = fit().workload(records)
+    assert fit(epsilon=0.1, rounds=1).workload(records) == base
+    same = [threshold.features for threshold in fit(r=1).workload(records)]
+    assert same == [threshold.features for threshold in base]
+    assert fit(seed=1).workload(records) != base
+    assert fit(epsilon=0.1).noise_seed != fit().noise_seed
+
+
+def test_a_filtered_workload_has_no_threshold_with_more_queries_than_records():
+    records = data.records_of("adult-small", {})
+    workload = fit(size=20, filtered=True).workload(records)
+    assert max(threshold.query_count(records.schema) for threshold in workload) <= records.n
+
+
+def test_a_run_can_be_repeated():
+    first, second = fit().run({}), fit().run({})
+    assert {**first, "seconds": 0} == {**second, "seconds": 0}
+    assert fit(mechanism="all0").run({})["measured"] == 0
+
+
+WATCHED = {
+    "data": "adult-small", "epsilon": 1.0, "k": 3, "r": 1, "size": 3, "rounds": 2,
+    "queries_per_round": 3, "synthetic_rows": 30, "seed": 0, "distribution": "geometric",
+    "future": 4,
+}  # fmt: skip
+
+
+def test_a_watched_fit_is_the_same_fit():
+    run = TrainingRun(**WATCHED, every=1)
+    watched = run.run({})
+    assert len(watched["present"]) == watched["iterations"]
+    assert set(watched["round"]) == {1, 2}
+    records = data.records_of("adult-small", {})
+    _, history = run.history(records.schema)
+    release = run.fitted(records, history, run.mechanism_for(history))
+    last = errors_of(release.source.table, records, history).max
+    assert watched["present"][-1] == pytest.approx(last, abs=1e-5)
+
+
+@pytest.mark.parametrize("optimizer", ["accelerated", "adam"])
+def test_a_fit_past_the_noise_has_its_iterations_in_every_round(optimizer):
+    found = RoundsRun(**WATCHED, optimizer=optimizer, iterations=60, every=30).run({})
+    assert found["rounds_done"] == [0, 0.5, 1, 1.5, 2]
+    # Ours stops where no step leads further down; Adam knows no such place.
+    least = 2 * 61 if optimizer == "adam" else 61
+    assert least <= found["iterations"] <= 2 * 61
+    assert len(found["last_misfit"]) == 2
+    assert found["last_misfit"][-1] < found["first_misfit"][-1]
+
+
+def test_a_fit_to_the_noise_is_looked_at_between_rounds():
+    run = RoundsRun(**WATCHED, iterations=0, every=1)
+    found = run.run({})
+    assert found["rounds_done"] == [0, 1, 2]
+    records = data.records_of("adult-small", {})
+    _, history = run.history(records.schema)
+    release = run.fitted(records, history, run.mechanism_for(history))
+    last = errors_of(release.source.table, records, history).max
+    assert found["present"][-1] == pytest.approx(last, abs=1e-5)
+
+
+def test_overfitting_is_future_error_up_and_present_error_down():
+    def fits(present, future):
+        return pd.DataFrame(
+            {
+                "data": "a", "way": "b", "distribution": "uniform", "since": 0.5,
+                "present change": present, "future change": future, "above its least": 0.0,
+                "loss left by a round": 0.5, "loss at the end": 0.1,
+            }
+        )  # fmt: skip
+
+    up, down, level = [0.1, 0.12, 0.11], [-0.1, -0.12, -0.11], [0.1, -0.2, 0.1]
+    assert overfitting.summarised(fits(down, up))["overfits"].item()
+    assert not overfitting.summarised(fits(down, down))["overfits"].item()
+    assert not overfitting.summarised(fits(up, up))["overfits"].item()
+    told = overfitting.summarised(fits(down, level))
+    assert not told["overfits"].item()
+    assert told["of these with present falling"].item() == 2
+
+
+def test_repetitions_are_added_to_those_there():
+    more = QUICK.repeated(QUICK.marginals.repetitions + 1)
+    for name in ("present-error", "filtering", "drift-effect"):
+        fewer = QUICK.repeated(2)
+        assert set(FIGURES[name].tasks(fewer)) < set(FIGURES[name].tasks(more))
+    assert dataclasses.replace(more, name="") != dataclasses.replace(QUICK, name="")
+
+
+def test_titles_break_evenly_and_never_within_a_quantity():
+    assert plots.balanced("short", 40) == "short"
+    told = plots.balanced("mean of all the errors, with ε = 0.1; bands: 95 % intervals", 50)
+    first, second = told.replace("\N{NO-BREAK SPACE}", " ").split("\n")
+    assert abs(len(first) - len(second)) < 12
+    assert "ε = 0.1" in told.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_a_future_fit_has_its_drifts_and_their_distance():
+    task = next(t for t in future_error.fits(SMOKE) if t.distribution == "geometric")
+    task = dataclasses.replace(task, drifts=(0.0, 1.0))
+    found = task.run({})
+    assert set(found["future"]) == {"0", "1"}
+    assert len(found["future"]["0"]) == task.future
+    assert found["variation"]["0"] == 0.0
+    assert found["variation"]["1"] > 0.8
+
+
+def test_a_rise_is_paired_within_repetitions():
+    def estimate(*means):
+        errors = FutureError(tuple((mean, mean) for mean in means), shared=False)
+        return future_error.Estimate(4, 4, 0.1, errors, 0.0)
+
+    rise, reach = drift_effect.paired_rise(estimate(0.1, 0.5, 0.9), estimate(0.2, 0.6, 1.0))
+    assert (rise, reach) == pytest.approx((0.1, 0.0))
+    rise, reach = drift_effect.paired_rise(estimate(0.0, 0.0), estimate(0.1, 0.3))
+    assert (rise, reach) == pytest.approx((0.2, 12.706 * 0.1), rel=1e-3)
+
+
+def test_without_jax_the_reference_is_skipped_and_says_so(monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr("thresher.reproduction.reference.importlib.import_module", missing)
+    task = ReferenceFit(**fit().parameters, iterations=1)
+    found = run_alone(task, {})[1]
+    assert isinstance(found, Skipped)
+    assert "pip install jax optax" in found.reason
+
+
+def test_the_best_pair_is_the_least_mean():
+    frame = pd.DataFrame(
+        {
+            "data": ["a"] * 4, "rounds": [1, 1, 4, 4], "queries_per_round": [4] * 4,
+            "error": [0.1, 0.5, 0.2, 0.3],
+        }
+    )  # fmt: skip
+    best = best_pairs(frame, ["data"])
+    assert (best["rounds"].item(), best["error"].item()) == (4, 0.25)
+    found = map_of(frame, [1, 4, 16], [4])
+    assert found[:2, 0] == pytest.approx([0.3, 0.25])
+    assert np.isnan(found[2, 0])
+
+
+def test_the_palette_is_okabe_and_ito_s_and_lines_differ_in_more_than_colour():
+    okabe_ito = {
+        "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
+    }  # fmt: skip
+    assert set(plots.COLOURS) <= okabe_ito
+    assert len(set(plots.COLOURS)) == len(set(plots.MARKERS)) == len(plots.COLOURS)
+
+
+def test_lines_and_maps_share_their_runs():
+    lines = set(thresholds.fits(QUICK))
+    assert lines & set(thresholds.mapped(QUICK))
