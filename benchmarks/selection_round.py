@@ -20,7 +20,7 @@ import numpy as np
 
 import thresher as th
 from thresher.relaxed import RelaxedRows
-from thresher.release.sources import FromRows
+from thresher.release.sources import SyntheticRows
 
 COUNT = 16
 ROUNDS = 3
@@ -43,7 +43,7 @@ def main() -> None:
     work = th.Workload.random(data.schema, k=3, size=64, seed=0)
     rows = RelaxedRows.uniform(data.schema.sizes, 1000, np.random.default_rng(0))
     curator = th.Curator(data, th.Budget.from_rho(1000))
-    answers = FromRows(rows, data.schema).table
+    answers = SyntheticRows(rows, data.schema).table
     ours = best_of(lambda: curator.select(work, answers, COUNT, rho=1))
     print(f"{work.query_count:,} queries, K = {COUNT}, seconds of processor time, best of {ROUNDS}")
     print(f"  ours, counting included   {ours:7.3f}")

@@ -47,7 +47,7 @@ def curator_of(records: Records, randomness: Randomness, rho: Fraction) -> Curat
 
 def measure_a_query(records: Records, randomness: Randomness) -> int:
     [measured] = curator_of(records, randomness, HALF).measure([IS_A0], rho=HALF)
-    return int(measured.counts)
+    return measured.count
 
 
 def measure_a_table(records: Records, randomness: Randomness) -> int:
@@ -59,7 +59,7 @@ def measure_a_table(records: Records, randomness: Randomness) -> int:
 
 def measure_both_sides(records: Records, randomness: Randomness) -> int:
     both = curator_of(records, randomness, HALF).measure([IS_A0, IS_A1], rho=HALF)
-    return int(both[0].counts) - int(both[1].counts)
+    return both[0].count - both[1].count
 
 
 def select_one(records: Records, randomness: Randomness) -> int:
@@ -80,7 +80,7 @@ def select_then_measure(records: Records, randomness: Randomness) -> tuple[int, 
     [chosen] = curator.select(COIN, answers_from(COIN, [0, 0], 3), 1, rho=HALF / 2)
     [measured] = curator.measure([chosen], rho=HALF / 2)
     assert curator.remaining == 0
-    return COIN.id_of(chosen), int(measured.counts)
+    return COIN.id_of(chosen), measured.count
 
 
 COUNTS = at_least(int, range(-3, 7))
@@ -140,7 +140,7 @@ def test_a_seed_that_is_used_in_two_rounds_is_caught():
     def two_rounds(records: Records, first: Randomness, second: Randomness) -> int:
         [one] = curator_of(records, first, HALF / 2).measure([IS_A0], rho=HALF / 2)
         [other] = curator_of(records, second, HALF / 2).measure([IS_A1], rho=HALF / 2)
-        return int(one.counts) - int(other.counts)
+        return one.count - other.count
 
     def fresh(records: Records, randomness: Randomness) -> int:
         return two_rounds(records, randomness, randomness)
@@ -161,7 +161,7 @@ def test_a_curator_that_measures_without_paying_is_caught(monkeypatch):
 
     def average(records: Records, randomness: Randomness) -> int:
         curator = curator_of(records, randomness, rounds * HALF)
-        total = sum(int(curator.measure([IS_A0], rho=HALF)[0].counts) for _ in range(rounds))
+        total = sum(curator.measure([IS_A0], rho=HALF)[0].count for _ in range(rounds))
         spent.add(curator.spent)
         return total
 

@@ -51,8 +51,8 @@ def rap(records: Records, randomness: Randomness) -> int:
     release = mechanism.fit(records, COINS, randomness=randomness)
     assert release.spent == RHO
     assert len(release.measurements) == 4
-    signs = [1 if m.target.conditions[0].codes == (0,) else -1 for m in release.measurements]
-    return sum(sign * int(m.counts) for sign, m in zip(signs, release.measurements, strict=True))
+    signs = [1 if m.query.conditions[0].codes == (0,) else -1 for m in release.measurements]
+    return sum(sign * m.count for sign, m in zip(signs, release.measurements, strict=True))
 
 
 def adaptive_tables(records: Records, randomness: Randomness) -> float:
@@ -60,7 +60,7 @@ def adaptive_tables(records: Records, randomness: Randomness) -> float:
     mechanism = AdaptiveTables(rho=RHO, rounds=4, synthetic_rows=2, largest_table=4)
     release = mechanism.fit(records, TABLES, randomness=randomness)
     assert release.spent == RHO
-    assert {m.target for m in release.measurements} == set(TABLES)
+    assert {m.threshold for m in release.measurements} == set(TABLES)
     moved = [float(m.counts.flat[0] - m.counts.flat[-1]) for m in release.measurements]
     precision = [m.sigma**-2 for m in release.measurements]
     return sum(p * x for p, x in zip(precision, moved, strict=True)) / sum(precision) ** 0.5

@@ -10,14 +10,14 @@ import pytest
 import thresher as th
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.folder import load
-from thresher.release.sources import FromRows
+from thresher.release.sources import SyntheticRows
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 def test_a_sample_reads_back_under_the_schema(release, thresher, ending):
     schema = th.Schema.load("s.json")
     rows = RelaxedRows.uniform(schema.sizes, 50, np.random.default_rng(0))
-    mixed = dataclasses.replace(load(release), source=FromRows(rows, schema))
+    mixed = dataclasses.replace(load(release), source=SyntheticRows(rows, schema))
     mixed.save("mixed")
     done = thresher(f"sample mixed --rows 200 --seed 1 -o out.{ending} --json")
     assert done.json == {"sample": f"out.{ending}", "rows": 200}

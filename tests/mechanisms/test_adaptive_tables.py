@@ -10,7 +10,7 @@ import thresher as th
 from thresher.evaluation.errors import errors_of
 from thresher.mechanisms.candidates import LARGEST_SEEN, Felt, candidates_of
 from thresher.relaxed.rows import RelaxedRows
-from thresher.release.sources import REACH
+from thresher.release.sources import TOLERANCE
 from thresher.tables import slabs_of
 
 N, RHO = 48842, Fraction(1, 70)
@@ -42,10 +42,10 @@ class TestPlan:
             th.AdaptiveTables(rho=RHO).plan(N, RHO, marginals(adult.schema, size))
             for size in (1, 4, 16, 64)
         ]
-        reaches = [plan.reach for plan in plans]
+        reaches = [plan.tolerance for plan in plans]
         assert reaches == sorted(reaches)
         assert 0 < reaches[0] < 1.5
-        assert reaches[-1] <= REACH
+        assert reaches[-1] <= TOLERANCE
         assert [plan.rounds for plan in plans] == sorted(plan.rounds for plan in plans)
 
     def test_few_cells_hold_closer(self, adult):
@@ -54,7 +54,7 @@ class TestPlan:
             th.AdaptiveTables(rho=RHO).plan(N, RHO, th.Workload(adult.schema, [th.Threshold(pair)]))
             for pair in pairs
         )
-        assert 0 <= small.reach < large.reach
+        assert 0 <= small.tolerance < large.tolerance
 
     @pytest.mark.parametrize("rho", [Fraction(1, 10**12), Fraction(10**9)])
     def test_any_budget_is_spent(self, adult, rho):
@@ -67,7 +67,7 @@ class TestPlan:
         work = th.Workload(adult.schema, [th.Threshold(tuple(some)) for some in names])
         plan = th.AdaptiveTables(rho=RHO).plan(N, RHO, work)
         assert [set(table.features) for table in plan.own] == [set(names[0])]
-        assert (plan.rounds, plan.reach, plan.one_way) == (4 + 1, REACH, Fraction(1, 2))
+        assert (plan.rounds, plan.tolerance, plan.one_way) == (4 + 1, TOLERANCE, Fraction(1, 2))
 
     def test_no_rounds_without_candidates(self, adult):
         work = th.Workload(adult.schema, [th.Threshold(("sex",))])
@@ -75,7 +75,7 @@ class TestPlan:
 
     def test_too_many_are_not_all_measured(self, adult):
         plan = th.AdaptiveTables(rho=RHO).plan(N, RHO / 100, marginals(adult.schema, 64))
-        assert (plan.own, plan.reach, plan.one_way) == ((), REACH, Fraction(1, 2))
+        assert (plan.own, plan.tolerance, plan.one_way) == ((), TOLERANCE, Fraction(1, 2))
         assert plan.rounds > 0
 
     @pytest.mark.parametrize(("k", "r", "size"), [(3, 1, 2), (3, 2, 2), (4, 3, 3)])
@@ -87,7 +87,7 @@ class TestPlan:
         assert {frozenset(table.features) for table in plan.own} == needed | {
             frozenset({"age", "sex"})
         }
-        assert (plan.rounds, plan.reach) == (4, REACH)
+        assert (plan.rounds, plan.tolerance) == (4, TOLERANCE)
 
     def test_rounds_may_be_given(self, adult):
         chosen = th.AdaptiveTables(rho=RHO, rounds=9)
@@ -104,9 +104,9 @@ def test_a_table_too_large_to_fit_is_measured_and_held(adult):
     work = th.Workload(adult.schema, [th.Threshold(("age", "education-num", "occupation"))])
     mechanism = th.AdaptiveTables(epsilon=1, synthetic_rows=20, largest_table=200)
     release = mechanism.fit(adult, work, randomness=th.InsecureSeededRandomness(0))
-    [table] = [m for m in release.measurements if m.target == work[0]]
+    [table] = [m for m in release.measurements if m.threshold == work[0]]
     says = dict(release.answer_all())[work[0]]
-    held = release.source.reach * table.sigma / table.n
+    held = release.source.tolerance * table.sigma / table.n
     within = np.abs(says - np.clip(table.answers, 0, 1)) <= held * (1 + 1e-6)
     assert within.all()
     assert (np.abs(says - table.answers) > 0.99 * held).sum() > 10, "D' was fitted to it after all"

@@ -219,13 +219,13 @@ def test_the_gaussian_mechanisms_tell_what_the_paper_and_joint_sensitivity_tell(
     m = workload.query_count
     assert [t.sigma for t in per_query.measurements] == pytest.approx([m**0.5] * 4)
     assert [t.sigma for t in joint.measurements] == pytest.approx([8**0.5] * 4)
-    assert [m.target.r == m.target.k for m in joint.measurements] == [True] * 4
+    assert [m.threshold.r == m.threshold.k for m in joint.measurements] == [True] * 4
 
 
 def test_thresholds_over_the_same_features_share_one_marginal(schema, records):
     work = Workload(schema, [Threshold(("sex", "job"), r) for r in (1, 2)])
     release = GaussianJoint(rho=1).fit(records, work)
-    assert [m.target for m in release.measurements] == [Threshold(("sex", "job"))]
+    assert [m.threshold for m in release.measurements] == [Threshold(("sex", "job"))]
 
 
 def test_all_zero_is_zero(schema, records, workload):
@@ -248,7 +248,7 @@ def test_every_split_of_rounds_and_queries_spends_exactly_the_budget(
         )  # fmt: skip
         release = rap.fit(records, work, randomness=InsecureSeededRandomness(rounds))
         assert release.spent == rho_of("0.7", Fraction(1, 400**2), accounting)
-        measured = sum(np.size(m.counts) for m in release.measurements)
+        measured = sum(np.size(getattr(m, "counts", 0)) for m in release.measurements)
         assert measured == min(m, rounds * per_round)
         assert release.settings["rounds"] == min(rounds, -(-m // min(m, per_round)))
 
@@ -278,7 +278,7 @@ def test_tables_measures_the_own_tables_of_a_workload_if_the_budget_allows(recor
 
     def measured(rho):
         release = MECHANISMS["tables"](rho=rho, rounds=1, synthetic_rows=5).fit(records, work)
-        return [tuple(sorted(m.target.features)) for m in release.measurements]
+        return [tuple(sorted(m.threshold.features)) for m in release.measurements]
 
     rich, poor = measured(100), measured(Fraction(1, 10**9))
     assert own <= set(rich)

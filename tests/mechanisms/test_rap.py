@@ -30,12 +30,12 @@ def test_every_round_measures_the_queries_that_it_selected(selection, records, w
         rho=ALMOST_NO_NOISE, rounds=6, queries_per_round=5, synthetic_rows=30, selection=selection
     )
     release = fit(rap, records, workload)
-    measured = [m.target for m in release.measurements]
+    measured = [m.query for m in release.measurements]
     assert len(measured) == len(set(measured)) == 30
     for measurement in release.measurements:
-        assert isinstance(measurement.target, Query)
-        assert int(measurement.counts) == exact_count(records, measurement.target)
-        workload.id_of(measurement.target)  # it is a query of the workload
+        assert isinstance(measurement.query, Query)
+        assert measurement.count == exact_count(records, measurement.query)
+        workload.id_of(measurement.query)  # it is a query of the workload
 
 
 @pytest.mark.parametrize("selection", ["oneshot", "iterative"])
@@ -43,7 +43,7 @@ def test_the_first_round_selects_the_worst_queries(selection, records, workload)
     rap = RAP(
         rho=ALMOST_NO_NOISE, rounds=2, queries_per_round=3, synthetic_rows=30, selection=selection
     )
-    chosen = [m.target for m in fit(rap, records, workload).measurements[:3]]
+    chosen = [m.query for m in fit(rap, records, workload).measurements[:3]]
     start = RelaxedRows.uniform(workload.schema.sizes, 30, np.random.default_rng(0))
     errors = []
     for threshold in workload:
@@ -73,9 +73,9 @@ def test_without_adaptivity_everything_is_measured_and_nothing_selected(
     monkeypatch.setattr(Curator, "select", no_selection)
     rap = RAP(rho=ALMOST_NO_NOISE, rounds=1, queries_per_round=workload.query_count)
     release = fit(dataclasses.replace(rap, synthetic_rows=50), records, workload)
-    assert [m.target for m in release.measurements] == list(workload)
+    assert [m.threshold for m in release.measurements] == list(workload)
     for m in release.measurements:
-        assert np.array_equal(m.counts, exact_answers(records, m.target))
+        assert np.array_equal(m.counts, exact_answers(records, m.threshold))
     assert present_error(release, records) < 0.05
     # More queries per round than there are is the same.
     many = RAP(rho=ALMOST_NO_NOISE, rounds=9, queries_per_round=10**6, synthetic_rows=50)
@@ -98,8 +98,8 @@ def test_the_same_seeds_give_the_same_release(records, workload):
         fit(rap, records, workload),
         fit(dataclasses.replace(rap, seed=6), records, workload),
     )
-    assert [m.target for m in one.measurements] == [m.target for m in same.measurements]
-    assert [int(m.counts) for m in one.measurements] == [int(m.counts) for m in same.measurements]
+    assert [m.query for m in one.measurements] == [m.query for m in same.measurements]
+    assert [m.count for m in one.measurements] == [m.count for m in same.measurements]
     for (_, a), (_, b) in zip(one.answer_all(), same.answer_all(), strict=True):
         assert np.array_equal(a, b)
     assert not np.array_equal(one.source.rows.columns, other.source.rows.columns)
@@ -109,8 +109,8 @@ def test_the_noise_is_never_the_same_twice(records, workload):
     # At σ = √300, 20 equal counts in a row have a probability below (1/40)^20.
     rap = RAP(rho="1/30", rounds=1, queries_per_round=20, synthetic_rows=5, seed=5)
     one, other = (rap.fit(records, workload) for _ in range(2))
-    assert [(m.target, int(m.counts)) for m in one.measurements] != [
-        (m.target, int(m.counts)) for m in other.measurements
+    assert [(m.query, m.count) for m in one.measurements] != [
+        (m.query, m.count) for m in other.measurements
     ]
 
 

@@ -29,7 +29,7 @@ from thresher.privacy import (
     Curator,
     InsecureSeededRandomness,
     Ledger,
-    Measurement,
+    QueryMeasurement,
     SystemRandomness,
 )
 from thresher.queries import Condition, Query, Threshold, Workload
@@ -445,16 +445,15 @@ def test_the_noise_is_as_large_as_the_budget_says(rho):
 def test_an_iterator_is_measured_as_the_list_it_stands_for():
     measured = curator_of(seed=5).measure(iter([FEMALE, *sixes(2)]), rho=1)
     listed = curator_of(seed=5).measure([FEMALE, *sixes(2)], rho=1)
-    assert [m.target for m in measured] == [m.target for m in listed]
-    assert [int(m.counts) for m in measured] == [int(m.counts) for m in listed]
+    assert measured == listed
 
 
 def test_measurements_have_the_shape_of_what_was_asked():
     query, table = curator_of().measure([FEMALE, TABLE], rho=1)
-    assert isinstance(query, Measurement)
-    assert (query.target, query.counts.shape, query.n) == (FEMALE, (), N)
-    assert (table.target, table.counts.shape) == (TABLE, (2, 3))
-    assert query.counts.dtype == table.counts.dtype == np.int64
+    assert isinstance(query, QueryMeasurement)
+    assert (query.query, type(query.count), query.n) == (FEMALE, int, N)
+    assert (table.threshold, table.counts.shape) == (TABLE, (2, 3))
+    assert table.counts.dtype == np.int64
     assert np.array_equal(table.answers, table.counts / N)
 
 
@@ -493,7 +492,7 @@ def test_noisy_answers_to_queries_lie_around_the_truth_as_they_should():
     ages = np.bincount(RECORDS.codes("age"), minlength=5000)
     truth = np.convolve(ages, np.ones(6, dtype=np.int64), "valid")[:3000]
     assert measured[0].sigma == 3
-    check_noise(np.array([int(m.counts) for m in measured]) - truth, 3.0)
+    check_noise(np.array([m.count for m in measured]) - truth, 3.0)
 
 
 def test_every_cell_and_every_call_has_noise_of_its_own():

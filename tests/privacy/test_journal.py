@@ -101,9 +101,9 @@ def test_interrupted_at_every_call_and_point(point, selection, records, workload
         assert after[: len(before)] == before
         # What is replayed is what was paid for, and the release holds it.
         counts = [c for result in after if result["verb"] == "measure" for c in result["counts"]]
-        assert [int(m.counts) for m in release.measurements] == counts
+        assert [m.count for m in release.measurements] == counts
         queries = [q for result in after if result["verb"] == "select" for q in result["queries"]]
-        told = [m.target.text(records.schema) for m in release.measurements]
+        told = [m.query.text(records.schema) for m in release.measurements]
         assert told == queries[: len(told)]
         assert release.spent == RHO
         if point == "announced, not paid":
@@ -154,7 +154,7 @@ def test_tables_are_kept_and_replayed(kind, records, workload, tmp_path, ledger)
     assert ledger.spent == RHO
     assert len(ledger.entries) == 1
     for one, same in zip(release.measurements, again.measurements, strict=True):
-        assert one.target == same.target
+        assert one.threshold == same.threshold
         assert one.sigma == same.sigma
         assert np.array_equal(one.counts, same.counts)
 
@@ -346,7 +346,7 @@ def test_a_torn_last_line_was_never_finished(records, workload, tmp_path, ledger
     path.write_bytes(text[: text.rfind(b"\n", 0, -1) + 20] + b"\0" * 100)
     again = run(RAPS["oneshot"], records, workload, tmp_path, ledger)
     # The last measurement is lost, and the five calls before it are not.
-    assert [m.target for m in again.measurements] == [m.target for m in release.measurements][:4]
+    assert [m.query for m in again.measurements] == [m.query for m in release.measurements][:4]
     assert ledger.spent == again.spent == RHO
 
 
@@ -395,7 +395,7 @@ import numpy as np
 from thresher.data.records import Records
 from thresher.schema.features import Categorical
 from thresher.mechanisms import RAP
-from thresher.mechanisms import journal
+from thresher.privacy import journal
 from thresher.privacy.ledger import Ledger
 from thresher.queries import Workload
 from thresher.schema import Schema

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from thresher import Bins, Categorical, Condition, IntegerRange, Query, QueryError, Schema
 from thresher.data.datasets import adult_schema
-from thresher.queries import ParseError, parse
+from thresher.queries import ParseError
 
 ADULT = adult_schema()
 NASTY = [
@@ -59,14 +59,14 @@ def questions(draw):
 @given(questions())
 def test_what_is_written_parses_back(question):
     schema, query = question
-    assert parse(query.text(schema), schema) == query
+    assert Query.parse(query.text(schema), schema) == query
 
 
 @given(st.text(LETTER, max_size=30))
 def test_any_text_is_a_query_or_a_parse_error(text):
     position = 0
     try:
-        parse(text, ADULT)
+        Query.parse(text, ADULT)
     except ParseError as fault:
         position = fault.position
     assert 0 <= position <= len(text)
@@ -96,7 +96,7 @@ def test_any_text_is_a_query_or_a_parse_error(text):
     ],
 )  # fmt: skip
 def test_the_language(text, r, conditions):
-    query = parse(text, ADULT)
+    query = Query.parse(text, ADULT)
     named = {
         c.feature: {ADULT[c.feature].labels[code] for code in c.codes} for c in query.conditions
     }
@@ -131,7 +131,7 @@ def test_the_language(text, r, conditions):
 )
 def test_a_fault_points_at_its_character(text, position, words):
     with pytest.raises(ParseError) as caught:
-        parse(text, ADULT)
+        Query.parse(text, ADULT)
     assert caught.value.position == position
     assert f"at character {position + 1} (" in str(caught.value)
     assert words in str(caught.value)

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from thresher.data.datasets import adult_schema
 from thresher.errors import QueryError
-from thresher.queries import Condition, Query, query_lines
-from thresher.queries.language import parse
+from thresher.queries import Condition, Query
 from thresher.queries.query_lines import read_queries
 from thresher.schema import Schema
 from thresher.schema.features import Bins, Categorical, IntegerRange
@@ -57,7 +56,7 @@ def test_both_paths_agree_on_good_lines_and_bad(opening, pieces):
     if not text.strip() or text.strip().startswith("#"):
         return
     try:
-        expected, words = parse(text.strip(), ODD), ""
+        expected, words = Query.parse(text.strip(), ODD), ""
     except QueryError as fault:
         expected, words = None, str(fault)
     # The second time, conditions that were good are remembered.
@@ -73,13 +72,13 @@ def test_both_paths_agree_on_good_lines_and_bad(opening, pieces):
 
 
 def test_plain_lines_take_the_fast_path(monkeypatch):
-    schema, parsed = adult_schema(), []
+    schema, parsed, parse = adult_schema(), [], Query.parse
 
     def counting(text, schema):
         parsed.append(text)
         return parse(text, schema)
 
-    monkeypatch.setattr(query_lines, "parse", counting)
+    monkeypatch.setattr(Query, "parse", counting)
     lines = ["2 of: race=Black, sex=Female, age=20..29", "race=Black, sex=Female"] * 50
     assert len(list(read_queries(lines, schema))) == 100
     # Each text of a condition once: "race=Black" and " race=Black" are two.
@@ -111,4 +110,6 @@ def test_commas_and_quotes_inside_quotes_are_read_as_the_parser_reads_them():
         'f="plain", b="b=plain"',
         '2 of: b="plain", f="a, b"',
     ]
-    assert [q for _, q in read_queries(lines, schema)] == [parse(line, schema) for line in lines]
+    assert [q for _, q in read_queries(lines, schema)] == [
+        Query.parse(line, schema) for line in lines
+    ]

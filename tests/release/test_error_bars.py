@@ -16,13 +16,20 @@ from hypothesis import strategies as st
 import thresher as th
 from thresher.mechanisms import RAP
 from thresher.privacy.budget import Budget
-from thresher.privacy.curator import Measurement
+from thresher.privacy.measurements import QueryMeasurement, TableMeasurement
 from thresher.privacy.randomness import InsecureSeededRandomness
 from thresher.queries import Query, Threshold, Workload
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release import Release
-from thresher.release.error_bars import WITHIN, Answer, ErrorBars, miss_of, overlooked, spread
-from thresher.release.sources import FromRows, FromTables, Zeros
+from thresher.release.error_bars import (
+    WITHIN,
+    Answer,
+    ErrorBars,
+    detectable_error,
+    prediction_error_of,
+    spread,
+)
+from thresher.release.sources import NoisyTables, SyntheticRows, Zeros
 from thresher.schema import Schema
 from thresher.schema.features import Categorical
 
@@ -41,11 +48,11 @@ ROWS = RelaxedRows.uniform(SCHEMA.sizes, 7, np.random.default_rng(0))
 def table(features, sigma, r=None):
     threshold = Threshold(tuple(features), r)
     counts = np.full(threshold.shape(SCHEMA), 100, dtype=np.int64)
-    return Measurement(threshold, counts, sigma, N)
+    return TableMeasurement(threshold, counts, sigma, N)
 
 
 def single(text, sigma):
-    return Measurement(Query.parse(text, SCHEMA), np.array(300), sigma, N)
+    return QueryMeasurement(Query.parse(text, SCHEMA), 300, sigma, N)
 
 
 WORK = Workload(SCHEMA, [Threshold(tuple("ab")), Threshold(tuple("ac"), r=1)])
@@ -56,11 +63,11 @@ def bar(text, source, *measurements, answer=0.5, work=WORK):
 
 
 def rows(miss=None):
-    return FromRows(ROWS, SCHEMA, miss)
+    return SyntheticRows(ROWS, SCHEMA, miss)
 
 
 def tables(*measurements):
-    return FromTables.of(measurements, SCHEMA)
+    return NoisyTables.of(measurements, SCHEMA)
 
 
 def noise(sigma, cells):
@@ -241,7 +248,7 @@ def test_the_best_of_many_tables_is_found(data):
     measured = [table(sorted(features), sigma) for features, sigma in data.draw(st.lists(drawn))]
     pooled = {}
     for m in measured:
-        pooled[m.target] = pooled.get(m.target, 0.0) + 1 / (m.sigma / N) ** 2
+        pooled[m.threshold] = pooled.get(m.threshold, 0.0) + 1 / (m.sigma / N) ** 2
     asked = sorted(data.draw(st.sets(st.sampled_from(names), min_size=1)))
     cells = Threshold(asked).query_count(SCHEMA)
     variances = [
@@ -295,42 +302,44 @@ def test_a_saved_release_knows_its_bars(miss, tmp_path):
     release = release_of(rows(miss), table("ab", 5.0))
     release.save(tmp_path / "release")
     again = th.load(tmp_path / "release")
-    assert again.source.miss == miss
+    assert again.source.prediction_error == miss
     for text in ("a=a0, b=b0", "any of: a=a0, c=c0"):
         assert again.answer(text).error_bar == release.answer(text).error_bar
 
 
 def test_what_was_missed_less_its_noise():
     asked = [single("a=a0", 5.0)] * 40  # 0.3 each
-    assert miss_of([(m, 0.2) for m in asked], 0.1) == pytest.approx(
+    assert prediction_error_of([(m, 0.2) for m in asked], 0.1) == pytest.approx(
         WITHIN * math.sqrt(0.1**2 - 0.005**2)
     )
-    assert miss_of([], 0.9) is None
+    assert prediction_error_of([], 0.9) is None
 
 
 def test_cells_of_a_table_count_by_people():
     noisy = np.array([[110, 90, 0], [0, 0, 0]])
-    measured = Measurement(Threshold(("a", "b")), noisy, 1.0, N)
+    measured = TableMeasurement(Threshold(("a", "b")), noisy, 1.0, N)
     says = np.array([[0.3, 0.1, 0.0], [0.0, 0.0, 0.0]])
     expected = 0.75 * (0.11 - 0.3) ** 2 + 0.25 * (0.09 - 0.1) ** 2 - 0.001**2
-    assert miss_of([(measured, says)], 0.0) == pytest.approx(WITHIN * math.sqrt(expected))
+    assert prediction_error_of([(measured, says)], 0.0) == pytest.approx(
+        WITHIN * math.sqrt(expected)
+    )
     # A table counts as much as a query.
-    both = miss_of([(measured, says), (single("a=a0", 1.0), 0.3)], 0.0)
+    both = prediction_error_of([(measured, says), (single("a=a0", 1.0), 0.3)], 0.0)
     assert both == pytest.approx(WITHIN * math.sqrt((expected - 0.001**2) / 2))
 
 
 def test_a_miss_is_no_smaller_than_what_noise_hides_or_the_choice_overlooks():
     asked = [(single("a=a0", 5.0), 0.3)] * 8
     hidden = WITHIN * 0.005 * math.sqrt(1.645 * math.sqrt(2 / 8))
-    assert miss_of(asked, 0.0) == pytest.approx(hidden)
-    assert miss_of(asked, 0.9) == 0.9
-    assert miss_of([(single("a=a0", 5.0), 0.2)] * 8, 0.9) == 0.9
+    assert prediction_error_of(asked, 0.0) == pytest.approx(hidden)
+    assert prediction_error_of(asked, 0.9) == 0.9
+    assert prediction_error_of([(single("a=a0", 5.0), 0.2)] * 8, 0.9) == 0.9
 
 
 def test_what_a_choice_overlooks():
     """At that miss, one candidate weighs exp(η·score) = as much as all of them without any."""
     rho = Fraction(1, 50)
-    score = overlooked(1000, rho, n=N) * N
+    score = detectable_error(1000, rho, n=N) * N
     assert math.exp(math.sqrt(2 * rho) * score) == pytest.approx(1000)
 
 
@@ -343,11 +352,11 @@ def fitted():
 
 
 def test_rap_knows_what_it_missed(fitted):
-    assert 0.0 < fitted.source.miss < 1.0
+    assert 0.0 < fitted.source.prediction_error < 1.0
     asked = fitted.measurements[-1]
     own = WITHIN * math.sqrt(2) * asked.sigma / asked.n
-    bar = fitted.answer(asked.target).error_bar
-    assert bar == pytest.approx(min(own, fitted.source.miss))
+    bar = fitted.answer(asked.query).error_bar
+    assert bar == pytest.approx(min(own, fitted.source.prediction_error))
     assert bar < fitted.answer("sex=Female").error_bar < 1
     assert fitted.answer("relationship=Wife").error_bar is None
 
@@ -357,7 +366,7 @@ def test_non_adaptive_rap_never_foresaw_anything():
     work = Workload(data.schema, [Threshold(("sex", "race"))])
     rap = RAP(rho=1, rounds=1, queries_per_round=work.query_count, synthetic_rows=20)
     release = rap.fit(data, work)
-    assert release.source.miss is None
+    assert release.source.prediction_error is None
     assert release.answer("sex=Female, race=Black").error_bar > 0
     assert release.answer("income=>50K").error_bar is None
 

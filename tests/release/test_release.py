@@ -15,7 +15,7 @@ from thresher.queries import Query, Threshold, Workload
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.tables import marginal
 from thresher.release import Release
-from thresher.release.sources import FromRows
+from thresher.release.sources import SyntheticRows
 from thresher.schema import Schema
 from thresher.schema.features import Bins, Categorical, IntegerRange
 
@@ -39,7 +39,7 @@ def release_of(rows, **changes):
     contents = {
         "schema": SCHEMA, "n": 1000, "workload": WORK, "mechanism": "rap", "settings": {},
         "budget": Budget.from_rho("1/10"), "spent": Fraction(1, 10), "measurements": (),
-        "source": FromRows(rows, SCHEMA), "is_secure": False,
+        "source": SyntheticRows(rows, SCHEMA), "is_secure": False,
     }  # fmt: skip
     return Release.now(**{**contents, **changes})
 
@@ -89,7 +89,7 @@ def test_queries_and_workloads_of_other_schemas_are_refused(release):
 def test_all_answers_is_a_lazy_sequence(release, rows):
     asked = []
 
-    class Watched(FromRows):
+    class Watched(SyntheticRows):
         def table(self, threshold):
             asked.append(threshold)
             return super().table(threshold)

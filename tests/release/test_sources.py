@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher.errors import QueryError
-from thresher.privacy.curator import Measurement
+from thresher.privacy.measurements import TableMeasurement
 from thresher.queries import Condition, Query, Threshold
 from thresher.relaxed.rows import RelaxedRows
-from thresher.release.sources import FromRows, FromRowsAndTables, FromTables, Zeros
+from thresher.release.sources import NoisyTables, RowsAndTables, SyntheticRows, Zeros
 from thresher.schema import Schema
 from thresher.schema.features import Categorical
 from thresher.tables import slabs_of
@@ -31,11 +31,11 @@ def noisy(features, r=None, seed=0):
     """A noisy table: some counts are below zero, and they do not add up to n."""
     threshold = Threshold(features, r)
     counts = np.random.default_rng(seed).integers(-5, 30, threshold.shape(SCHEMA))
-    return Measurement(threshold, counts, 3.0, N)
+    return TableMeasurement(threshold, counts, 3.0, N)
 
 
 MARGINAL = noisy(("b", "a", "c"))
-SOURCE = FromTables.of([MARGINAL, noisy(("d", "a"), 1, seed=1), noisy(("d",), seed=2)], SCHEMA)
+SOURCE = NoisyTables.of([MARGINAL, noisy(("d", "a"), 1, seed=1), noisy(("d",), seed=2)], SCHEMA)
 
 
 def cells(source, threshold, size=1 << 20):
@@ -53,7 +53,7 @@ def from_marginal(query):
     where = {c.feature: c.codes for c in query.conditions}
     total = 0
     for codes in np.ndindex(*MARGINAL.counts.shape):
-        names = MARGINAL.target.features
+        names = MARGINAL.threshold.features
         met = sum(code in where[name] for name, code in zip(names, codes, strict=True))
         total += MARGINAL.counts[codes] if met >= query.r else 0
     return min(1.0, max(0.0, total / N))
@@ -122,7 +122,7 @@ def test_zeros():
 
 def test_rows_answer_tables_and_queries_alike():
     rows = RelaxedRows.uniform(SCHEMA.sizes, 9, np.random.default_rng(0))
-    source = FromRows(rows, SCHEMA)
+    source = SyntheticRows(rows, SCHEMA)
     found = cells(source, Threshold(("c", "a"), 1), size=3)
     asked = [
         Query([Condition("c", (c,)), Condition("a", (a,))], 1) for c in range(4) for a in range(2)
@@ -137,8 +137,8 @@ def test_rows_are_held_to_noisy_tables_of_the_same_features():
     rows = RelaxedRows(np.full((4, 3), 0.5, np.float32), schema.sizes)  # a quarter in each cell
     counts = np.array([[40, 26], [24, 10]])
     table = Threshold(("b", "a"))
-    once = [Measurement(table, counts, sigma=2.0, n=100)]
-    source = FromRowsAndTables.of(rows, schema, None, once)
+    once = [TableMeasurement(table, counts, sigma=2.0, n=100)]
+    source = RowsAndTables.of(rows, schema, None, once)
     [whole] = slabs_of((2, 2))
     held = source.table(Threshold(("a", "b")))(whole)
     # 3σ = 0.06: cells near D' are left alone, the others come within reach of the noisy ones.
@@ -148,5 +148,5 @@ def test_rows_are_held_to_noisy_tables_of_the_same_features():
     either = Query.where(schema, {"a": "x", "b": "x"}, r=1)
     assert list(source.queries([query, both, either])) == pytest.approx([0.34, 0.5, 0.75])
     # Measured twice, it is known better: half the variance, and the mean of the two.
-    twice = FromRowsAndTables.of(rows, schema, None, [*once, *once])
+    twice = RowsAndTables.of(rows, schema, None, [*once, *once])
     assert twice.table(Threshold(("a", "b")))(whole)[0, 0] == pytest.approx(0.40 - 0.06 / 2**0.5)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import thresher as th
 from thresher.evaluation.comparison import compare
+from thresher.privacy import TableMeasurement
 from thresher.report import Comparison, report_page
 from thresher.report.dots import errors
 from thresher.report.last_round import last_round
@@ -193,7 +194,7 @@ def test_a_value_that_no_measurement_asked_about_has_no_error_bar(rap):
     asked = {
         (condition.feature, code)
         for m in rap.measurements
-        for condition in m.target.conditions
+        for condition in m.query.conditions
         for code in condition.codes
     }
     table = one_way(rap, "age")
@@ -216,13 +217,13 @@ def test_the_pairs_shown_are_those_tied_most_closely(records, workload):
     from dataclasses import replace
 
     from thresher.relaxed.rows import RelaxedRows
-    from thresher.release.sources import FromRows
+    from thresher.release.sources import SyntheticRows
 
     codes = np.stack([records.columns[i] for i in range(4)], axis=1).astype(np.int64)
     codes[:, 3] = codes[:, 1] % 2
     rows = RelaxedRows.from_codes(records.schema.sizes, codes)
     empty = th.All0(epsilon=1.0).fit(records, workload[3:])
-    release = replace(empty, source=FromRows(rows, records.schema))
+    release = replace(empty, source=SyntheticRows(rows, records.schema))
     [closest] = telling_pairs(release, 1)
     assert {feature.name for feature in closest.features} == {"age", "sex"}
 
@@ -249,7 +250,7 @@ def test_rows_fitted_to_whole_tables_have_a_page(r, records):
     work = th.Workload(records.schema, [th.Threshold(("age", "sex"), r), th.Threshold(("pay",))])
     mechanism = th.RAP(epsilon=5.0, rounds=1, queries_per_round=work.query_count, synthetic_rows=20)
     release = mechanism.fit(records, work)
-    assert {type(m.target) for m in release.measurements} == {th.Threshold}
+    assert {type(m) for m in release.measurements} == {TableMeasurement}
     text = "".join(Elements(report_page(release)).text)
     assert "2 tables with 271 cells" in text
     assert "40 measured answers (of each table" in text

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher import Bins, Categorical, DataError, IntegerRange, Schema, draft_schema, read
-from thresher.data import draft, reading
+from thresher.data import reading
+from thresher.schema import draft
 
 FRAME = pd.DataFrame(
     {

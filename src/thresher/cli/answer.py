@@ -12,7 +12,6 @@ import typer
 
 from thresher.cli.console import AsJson
 from thresher.errors import DataError, ParameterError
-from thresher.queries.language import parse
 from thresher.queries.query import Query
 from thresher.queries.query_lines import read_queries
 from thresher.release.error_bars import Answer
@@ -46,7 +45,7 @@ def answer(
         read = (
             read_queries(_lines(file, stack), published.schema)
             if file
-            else ((text, parse(text, published.schema)) for text in queries or [])
+            else ((text, Query.parse(text, published.schema)) for text in queries or [])
         )
         texts: deque[str] = deque()
 

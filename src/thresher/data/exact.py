@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from thresher.data.records import Records
 from thresher.errors import ResourceError
-from thresher.queries.language import parse
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.tables.slabs import MEMORY_CEILING, SLAB_CELLS, Slab, slabs_of
@@ -132,7 +131,7 @@ def exact_answer(records: Records, query: Query | str) -> float:
 def exact_count(records: Records, query: Query | str) -> int:
     """The number of records that meet a query, by a scan. Not private."""
     if isinstance(query, str):
-        query = parse(query, records.schema)
+        query = Query.parse(query, records.schema)
     query.check(records.schema)
     matches = np.zeros(records.n, dtype=np.uint16)
     for condition in query.conditions:

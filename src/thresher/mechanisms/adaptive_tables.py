@@ -22,15 +22,15 @@ from thresher.mechanisms.candidates import Felt, candidates_of, own_of
 from thresher.mechanisms.estimate import Estimate, multiply_adds_per_second
 from thresher.mechanisms.mechanism import Mechanism, Outcome, Progress
 from thresher.mechanisms.rap import LATE, targets_of
-from thresher.privacy.curator import Measurement
-from thresher.privacy.journal import Wall
+from thresher.privacy.access import Access
+from thresher.privacy.measurements import Measurement, measured_tables
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.projection import Stopping, project
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.sparsemax import sparsemax
-from thresher.release.error_bars import miss_of, overlooked
-from thresher.release.sources import REACH, FromRows, FromRowsAndTables, margins_of
+from thresher.release.error_bars import detectable_error, prediction_error_of
+from thresher.release.sources import TOLERANCE, RowsAndTables, SyntheticRows, margins_of
 from thresher.schema import Schema
 from thresher.tables import slabs_of
 
@@ -74,14 +74,14 @@ class Plan:
         one_way: What the table of each feature of the workload gets, as a share of a round.
         unasked: What that of each other feature gets.
         rounds: How many tables are chosen and measured one by one.
-        reach: How many standard deviations of its noise D' may be off in a measured table.
+        tolerance: How many standard deviations of its noise D' may be off in a measured table.
     """
 
     own: tuple[Threshold, ...]
     one_way: Fraction
     unasked: Fraction
     rounds: int
-    reach: float
+    tolerance: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +118,9 @@ class AdaptiveTables(Mechanism):
     largest_table: int | None = None
     seed: int = 0
 
-    def run(self, curator: Wall, rho: Fraction, workload: Workload, progress: Progress) -> Outcome:
+    def run(
+        self, curator: Access, rho: Fraction, workload: Workload, progress: Progress
+    ) -> Outcome:
         """One-way tables, the workload's own if they are few, then `rounds` of select and fit."""
         assert self.rounds is not None
         assert self.largest_table is not None
@@ -142,13 +144,13 @@ class AdaptiveTables(Mechanism):
         if not rounds:
             progress(1, 1, "all tables fitted")
         felt = Felt(workload, candidates if rounds else ())
-        foreseen: list[tuple[Measurement, npt.ArrayLike]] = []
+        predicted: list[tuple[Measurement, npt.ArrayLike]] = []
         for t in range(rounds):
             part = (limit - curator.spent) / (rounds - t)
             for_selection = SELECTION_SHARE * part
             sigma = 1.0 / sqrt(float(part - for_selection))
             handicaps = [ceil(sigma * sqrt(2 * log(cells))) for cells in candidates.values()]
-            answers = FromRows(rows, schema)
+            answers = SyntheticRows(rows, schema)
             chosen = curator.select_table(
                 list(candidates),
                 answers.table,
@@ -159,14 +161,15 @@ class AdaptiveTables(Mechanism):
             measured += curator.measure([chosen], rho=part - for_selection)
             if t >= rounds - max(1, rounds // LATE):
                 [whole] = slabs_of(chosen.shape(schema), candidates[chosen])
-                foreseen.append((measured[-1], answers.table(chosen)(whole)))
+                predicted.append((measured[-1], answers.table(chosen)(whole)))
             rows = self._fitted(rows, measured, schema, Stopping(iterations=ITERATIONS, window=20))
             progress(t + 1, rounds, " × ".join(chosen.features))
-        miss = None
+        error = None
         if rounds:
-            miss = miss_of(foreseen, overlooked(len(candidates), for_selection, curator.n))
+            detectable = detectable_error(len(candidates), for_selection, curator.n)
+            error = prediction_error_of(predicted, detectable)
         largest = self.largest_fitted(schema)
-        source = FromRowsAndTables.of(rows, schema, miss, measured, plan.reach, largest)
+        source = RowsAndTables.of(rows, schema, error, measured, plan.tolerance, largest)
         return source, measured
 
     def _fitted(
@@ -220,7 +223,7 @@ class AdaptiveTables(Mechanism):
         candidates = candidates_of(workload, self._largest(n, bool(own)))
         rounds = min(wanted, 2 * len(candidates))
         any_of = any(threshold.r == 1 < threshold.k for threshold in workload)
-        one_way, unasked, reach = ONE_WAY_SHARE, UNASKED_SHARE, REACH
+        one_way, unasked, tolerance = ONE_WAY_SHARE, UNASKED_SHARE, TOLERANCE
         if any_of:
             one_way = ONE_WAY_SHARE_OF_ANY
         if own and not too_large and all(threshold.r == threshold.k for threshold in workload):
@@ -231,8 +234,8 @@ class AdaptiveTables(Mechanism):
             one_way, rounds = less * one_way, floor(less * rounds)
             unasked = min(unasked, besides / (4 * max(1, len(others))))
             of_few_cells = max(0.0, sqrt(2 * log(sum(own.values()))) - FEW_CELLS)
-            reach = min(REACH * part**0.25, REACH * part + of_few_cells)
-        return Plan(tuple(own), one_way, unasked, rounds, reach)
+            tolerance = min(TOLERANCE * part**0.25, TOLERANCE * part + of_few_cells)
+        return Plan(tuple(own), one_way, unasked, rounds, tolerance)
 
     def _own(self, n: int, workload: Workload) -> tuple[dict[Threshold, int], int]:
         """The workload's own tables that may be measured, with their cells; how many may not."""
@@ -301,7 +304,7 @@ def near_product(one_way: list[Measurement], schema: Schema, rows: int, seed: in
     own, drawn from the product.
     """
     rng = np.random.default_rng(seed)
-    known = {m.target.features[0]: m.answers for m in one_way if isinstance(m.target, Threshold)}
+    known = {m.threshold.features[0]: m.answers for m in measured_tables(one_way)}
     blocks = []
     for feature in schema:
         noisy = known.get(feature.name, np.full(feature.size, 1.0 / feature.size))

@@ -9,7 +9,7 @@ from thresher.mechanisms.adaptive_tables import AdaptiveTables
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.mechanism import Mechanism, Outcome, Progress
 from thresher.mechanisms.rap import RAP, Selection
-from thresher.privacy.journal import Wall
+from thresher.privacy.access import Access
 from thresher.queries.workload import Workload
 
 
@@ -54,7 +54,9 @@ class Auto(Mechanism):
             return RAP(**given).resolved(n, rho, workload)
         return tables.resolved(n, rho, workload)
 
-    def run(self, curator: Wall, rho: Fraction, workload: Workload, progress: Progress) -> Outcome:
+    def run(
+        self, curator: Access, rho: Fraction, workload: Workload, progress: Progress
+    ) -> Outcome:
         """What the mechanism chosen does."""
         return self.resolved(curator.n, rho, workload).run(curator, rho, workload, progress)
 

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.mechanism import Mechanism, Outcome, Progress
-from thresher.privacy.journal import Wall
+from thresher.privacy.access import Access
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
-from thresher.release.sources import FromTables, Zeros
+from thresher.release.sources import NoisyTables, Zeros
 
 DRAWS_PER_SECOND = 1e6
 
@@ -29,7 +29,9 @@ class All0(Mechanism):
     name: ClassVar[str] = "all0"
     is_free: ClassVar[bool] = True
 
-    def run(self, curator: Wall, rho: Fraction, workload: Workload, progress: Progress) -> Outcome:
+    def run(
+        self, curator: Access, rho: Fraction, workload: Workload, progress: Progress
+    ) -> Outcome:
         """There is nothing to do."""
         return Zeros(), []
 
@@ -44,10 +46,12 @@ class GaussianPerQuery(Mechanism):
 
     name: ClassVar[str] = "gaussian_per_query"
 
-    def run(self, curator: Wall, rho: Fraction, workload: Workload, progress: Progress) -> Outcome:
+    def run(
+        self, curator: Access, rho: Fraction, workload: Workload, progress: Progress
+    ) -> Outcome:
         """Measure every query of every threshold on its own."""
         measured = curator.measure(workload.thresholds, rho=rho, jointly=False)
-        return FromTables.of(measured, curator.schema), measured
+        return NoisyTables.of(measured, curator.schema), measured
 
     def estimate(self, n: int, rho: Fraction, workload: Workload) -> Estimate:
         """Noise for every query, and room for two tables of them."""
@@ -65,11 +69,13 @@ class GaussianJoint(Mechanism):
 
     name: ClassVar[str] = "gaussian_joint"
 
-    def run(self, curator: Wall, rho: Fraction, workload: Workload, progress: Progress) -> Outcome:
+    def run(
+        self, curator: Access, rho: Fraction, workload: Workload, progress: Progress
+    ) -> Outcome:
         """Measure the marginal over each threshold's features."""
         marginals = list(dict.fromkeys(Threshold(t.features) for t in workload))
         measured = curator.measure(marginals, rho=rho)
-        return FromTables.of(measured, curator.schema), measured
+        return NoisyTables.of(measured, curator.schema), measured
 
     def estimate(self, n: int, rho: Fraction, workload: Workload) -> Estimate:
         """Noise for every cell, and room for two tables of them."""

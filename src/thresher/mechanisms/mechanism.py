@@ -14,10 +14,12 @@ from typing import Any, ClassVar
 from thresher.data.records import Records
 from thresher.errors import BudgetError, ParameterError, QueryError
 from thresher.mechanisms.estimate import Estimate
+from thresher.privacy.access import Access
 from thresher.privacy.budget import Accounting, Amount, Budget
-from thresher.privacy.curator import Curator, Measurement
-from thresher.privacy.journal import Journal, JournaledCurator, Wall
+from thresher.privacy.curator import Curator
+from thresher.privacy.journal import Journal, JournaledCurator
 from thresher.privacy.ledger import Ledger
+from thresher.privacy.measurements import Measurement
 from thresher.privacy.randomness import Randomness
 from thresher.queries.workload import Workload
 from thresher.release import Release
@@ -106,7 +108,7 @@ class Mechanism(ABC):
             curator = Curator(
                 data, budget, ledger, release=release, randomness=randomness, spent=spent
             )
-            wall: Wall = JournaledCurator(curator, diary) if diary else curator
+            wall: Access = JournaledCurator(curator, diary) if diary else curator
             expect(estimate)
             outcome = mechanism.run(wall, budget.rho, workload, told)
         return mechanism._release(outcome, curator, workload, budget, curator.spent)
@@ -134,7 +136,9 @@ class Mechanism(ABC):
         )
 
     @abstractmethod
-    def run(self, curator: Wall, rho: Fraction, workload: Workload, progress: Progress) -> Outcome:
+    def run(
+        self, curator: Access, rho: Fraction, workload: Workload, progress: Progress
+    ) -> Outcome:
         """The mechanism itself: spend at most ρ through the Curator, and make answers."""
 
     @abstractmethod

@@ -1,6 +1,7 @@
 """Relaxed Adaptive Projection (RAP): Algorithms 1 to 4 of the paper."""
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -11,18 +12,17 @@ import numpy as np
 from thresher.errors import ParameterError
 from thresher.mechanisms.estimate import Estimate, multiply_adds_per_second
 from thresher.mechanisms.mechanism import Mechanism, Outcome, Progress
-from thresher.privacy.curator import Measurement
-from thresher.privacy.journal import Wall
+from thresher.privacy.access import Access
+from thresher.privacy.measurements import Measurement, measured_queries, measured_tables
 from thresher.queries.query import Query
-from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.projection import OPTIMISERS, project
 from thresher.relaxed.row_answers import selected_queries
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.tables import TableQueries
 from thresher.relaxed.targets import QueryTargets, TableTarget, Target
-from thresher.release.error_bars import miss_of, overlooked
-from thresher.release.sources import FromRows
+from thresher.release.error_bars import detectable_error, prediction_error_of
+from thresher.release.sources import SyntheticRows
 from thresher.schema import Schema
 
 Selection = Literal["oneshot", "iterative"]
@@ -68,7 +68,9 @@ class RAP(Mechanism):
     optimizer: str = "accelerated"
     seed: int = 0
 
-    def run(self, curator: Wall, rho: Fraction, workload: Workload, progress: Progress) -> Outcome:
+    def run(
+        self, curator: Access, rho: Fraction, workload: Workload, progress: Progress
+    ) -> Outcome:
         """Algorithm 1: T rounds of Adaptive Selection and Relaxed Projection."""
         schema = curator.schema
         rows = RelaxedRows.uniform(
@@ -80,35 +82,35 @@ class RAP(Mechanism):
         if self._is_non_adaptive(workload):
             measured = curator.measure(workload.thresholds, rho=rho, jointly=False)
             rows = self._project(rows, measured, schema, progress, 1)
-            return FromRows(rows, schema), measured
+            return SyntheticRows(rows, schema), measured
         # Equal parts; after a loss, a journal makes all that are still to come smaller alike.
         part = rho / self.rounds
-        foreseen: list[tuple[Measurement, float]] = []
+        predicted: list[tuple[Measurement, float]] = []
         for t in range(self.rounds):
-            answers = FromRows(rows, schema)
+            answers = SyntheticRows(rows, schema)
             chosen = self._select(curator, answers, workload, measured, part / 2)
             if not chosen:
                 break
             latest = curator.measure(chosen, rho=part / 2)
             if self.rounds - t <= max(1, self.rounds // LATE):
-                foreseen += zip(latest, answers.queries(chosen), strict=False)
+                predicted += zip(latest, answers.queries(chosen), strict=False)
             measured += latest
             rows = self._project(rows, measured, schema, progress, t + 1)
         per_choice = part / 2 / self.queries_per_round
-        unseen = overlooked(workload.query_count, per_choice, curator.n)
-        return FromRows(rows, schema, miss_of(foreseen, unseen)), measured
+        unseen = detectable_error(workload.query_count, per_choice, curator.n)
+        return SyntheticRows(rows, schema, prediction_error_of(predicted, unseen)), measured
 
     def _select(
         self,
-        curator: Wall,
-        answers: FromRows,
+        curator: Access,
+        answers: SyntheticRows,
         workload: Workload,
         measured: list[Measurement],
         rho: Fraction,
     ) -> list[Query]:
         """The selections of Algorithm 2 (AS) or Algorithm 4 (OSAS)."""
         assert self.queries_per_round is not None
-        before = [m.target for m in measured if isinstance(m.target, Query)]
+        before = [m.query for m in measured_queries(measured)]
         count = min(self.queries_per_round, workload.query_count - len(before))
         if count == 0:
             return []
@@ -196,18 +198,18 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def targets_of(measured: list[Measurement], schema: Schema) -> list[Target]:
+def targets_of(measured: Iterable[Measurement], schema: Schema) -> list[Target]:
     """What D' should agree with: the single queries that were measured, and the tables."""
-    queries = [(m.target, m) for m in measured if isinstance(m.target, Query)]
+    listed = list(measured)
+    queries = measured_queries(listed)
     targets: list[Target] = []
     if queries:
-        answers = np.array([float(m.answers) for _, m in queries])
-        sigma = np.array([m.sigma / m.n for _, m in queries])
-        selected = selected_queries((query for query, _ in queries), schema)
+        answers = np.array([m.answer for m in queries])
+        sigma = np.array([m.noise for m in queries])
+        selected = selected_queries((m.query for m in queries), schema)
         targets.append(QueryTargets(selected, answers, sigma))
-    for m in measured:
-        if isinstance(m.target, Threshold):
-            features = tuple(schema.index(name) for name in m.target.features)
-            table = m.answers.astype(np.float32)
-            targets.append(TableTarget(TableQueries(features, m.target.r), table, m.sigma / m.n))
+    for m in measured_tables(listed):
+        features = tuple(schema.index(name) for name in m.threshold.features)
+        table = m.answers.astype(np.float32)
+        targets.append(TableTarget(TableQueries(features, m.threshold.r), table, m.noise))
     return targets

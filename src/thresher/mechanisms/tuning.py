@@ -24,9 +24,9 @@ from thresher.errors import ParameterError
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.mechanism import Mechanism, Outcome, Progress
 from thresher.mechanisms.rap import RAP
+from thresher.privacy.access import Access
 from thresher.privacy.budget import Amount, exact
 from thresher.privacy.curator import Curator
-from thresher.privacy.journal import Wall
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.randomness import Randomness
 from thresher.queries.workload import Workload
@@ -281,7 +281,9 @@ class _SearchedRAP(Mechanism):
     choosing: Fraction
     found: list[Setting] = field(compare=False)
 
-    def run(self, curator: Wall, rho: Fraction, workload: Workload, progress: Progress) -> Outcome:
+    def run(
+        self, curator: Access, rho: Fraction, workload: Workload, progress: Progress
+    ) -> Outcome:
         """Search, then fit with what is left of the budget."""
         self.found.clear()
         limit = curator.spent + rho
@@ -353,7 +355,7 @@ class _Trials:
     def __init__(
         self,
         plan: _SearchedRAP,
-        curator: Wall,
+        curator: Access,
         workload: Workload,
         per_trial: Fraction,
         per_choice: Fraction,

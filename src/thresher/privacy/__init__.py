@@ -1,8 +1,9 @@
 """The wall: the only code where private counts meet randomness."""
 
 from thresher.privacy.budget import Account, Budget, PrivacyWarning, epsilon_of, rho_of
-from thresher.privacy.curator import Curator, Measurement
+from thresher.privacy.curator import Curator
 from thresher.privacy.ledger import Ledger
+from thresher.privacy.measurements import Measurement, QueryMeasurement, TableMeasurement
 from thresher.privacy.randomness import InsecureSeededRandomness, Randomness, SystemRandomness
 
 __all__ = [
@@ -13,8 +14,10 @@ __all__ = [
     "Ledger",
     "Measurement",
     "PrivacyWarning",
+    "QueryMeasurement",
     "Randomness",
     "SystemRandomness",
+    "TableMeasurement",
     "epsilon_of",
     "rho_of",
 ]

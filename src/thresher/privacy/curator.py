@@ -12,7 +12,6 @@ as is the schema.
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn, TypeVar
 from weakref import WeakKeyDictionary
@@ -28,6 +27,7 @@ from thresher.parallel import in_order, products_on_one_core
 from thresher.privacy.budget import Account, Amount, Budget, exact
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.levels import EXCLUDED
+from thresher.privacy.measurements import Measurement, QueryMeasurement, TableMeasurement
 from thresher.privacy.noise import add_noise, variance_for
 from thresher.privacy.randomness import Randomness, SystemRandomness
 from thresher.privacy.selection import levelwise_selection
@@ -55,28 +55,6 @@ _records: "WeakKeyDictionary[Curator, Records]" = WeakKeyDictionary()
 """Which records each Curator holds: kept here, so that no attribute of it hands them out."""
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """What one query, or all cells of one marginal table, answered after noise.
-
-    Attributes:
-        target: The query, or the threshold whose table was measured.
-        counts: The noisy integer counts: one, or a table with an axis per feature.
-        sigma: The standard deviation of the noise, in counts.
-        n: The number of records.
-    """
-
-    target: Query | Threshold
-    counts: npt.NDArray[np.int64]
-    sigma: float
-    n: int
-
-    @property
-    def answers(self) -> npt.NDArray[np.float64]:
-        """The noisy answers as fractions; their noise has standard deviation sigma / n."""
-        return self.counts / self.n
-
-
 class Curator:
     """Holds private records and a privacy budget; tells only what has been paid for.
 
@@ -93,7 +71,7 @@ class Curator:
         >>> curator = Curator(datasets.adult(), Budget.from_epsilon(1, 1e-9))
         >>> query = Query.parse("2 of: race=Black, sex=Female, income=>50K", curator.schema)
         >>> [measured] = curator.measure([query], rho="1/100")
-        >>> abs(float(measured.answers) - 0.09) < 0.01
+        >>> abs(measured.answer - 0.09) < 0.01
         True
         >>> curator.spent
         Fraction(1, 100)
@@ -226,11 +204,11 @@ class Curator:
         sensitivity = sum(self._squared_sensitivity(target, jointly) for target in listed)
         variance_for(amount, sensitivity)  # what cannot be measured is refused before it is paid
         records = self._pay(amount)
-        measured = []
+        measured: list[Measurement] = []
         for target in listed:
             counts = _exact_counts(records, target)
             noisy, sigma = add_noise(counts, amount, sensitivity, self._randomness)
-            measured.append(Measurement(target, np.asarray(noisy), sigma, records.n))
+            measured.append(_measurement(target, np.asarray(noisy), sigma, records.n))
         return measured
 
     def choose(self, workload: Workload, candidates: Sequence[AnswersOf], *, rho: Amount) -> int:
@@ -331,6 +309,14 @@ class Curator:
                 self._ledger.spend(amount, release=self._release)
             self._account.spend(amount)
         return _records[self]
+
+
+def _measurement(
+    target: Query | Threshold, noisy: npt.NDArray[np.int64], sigma: float, n: int
+) -> Measurement:
+    if isinstance(target, Query):
+        return QueryMeasurement(target, int(noisy), sigma, n)
+    return TableMeasurement(target, noisy, sigma, n)
 
 
 def _exact_counts(records: Records, target: Query | Threshold) -> npt.NDArray[np.int64]:

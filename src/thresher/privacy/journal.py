@@ -18,15 +18,21 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from thresher.errors import BudgetError, ReleaseError, ThresherError
 from thresher.files import flush
 from thresher.privacy.budget import Amount, Budget, exact
-from thresher.privacy.curator import Curator, Measurement
-from thresher.queries.language import parse
+from thresher.privacy.curator import Curator
+from thresher.privacy.measurements import (
+    Measurement,
+    QueryMeasurement,
+    TableMeasurement,
+    measured_queries,
+    measured_tables,
+)
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
@@ -199,7 +205,7 @@ class JournaledCurator:
         amount, result = self._next("select", rho)
         if result is not None:
             with self._whole_journal():
-                return [parse(text, self.schema) for text in result["queries"]]
+                return [Query.parse(text, self.schema) for text in result["queries"]]
         if not amount:
             return []
         with self._announced(amount, count):
@@ -230,11 +236,11 @@ class JournaledCurator:
         entry = {
             "verb": "measure",
             "rho": str(amount),
-            "counts": [int(m.counts) for m in measured if isinstance(m.target, Query)],
+            "counts": [m.count for m in measured_queries(measured)],
             "sigmas": [m.sigma for m in measured],
             "files": files,
         }
-        self._record(entry, files, [m for m in measured if isinstance(m.target, Threshold)])
+        self._record(entry, files, measured_tables(measured))
         return measured
 
     def choose(self, workload: Workload, candidates: Sequence[AnswersOf], *, rho: Amount) -> int:
@@ -283,16 +289,16 @@ class JournaledCurator:
     ) -> list[Measurement]:
         """The measurements of a call in the journal."""
         single, tables = iter(result["counts"]), iter(result["files"])
-        measured = []
-        for target, sigma in zip(targets, result["sigmas"], strict=True):
+        measured: list[Measurement] = []
+        for target, sigma in zip(targets, map(float, result["sigmas"]), strict=True):
             if isinstance(target, Query):
-                counts = np.array(int(next(single)), dtype=np.int64)
-            else:
-                path = self._journal.folder / Path(next(tables)).name
-                counts = np.load(path, allow_pickle=False)
-                if counts.shape != target.shape(self.schema) or counts.dtype != np.int64:
-                    raise ValueError("a table of something else")
-            measured.append(Measurement(target, counts, float(sigma), self.n))
+                measured.append(QueryMeasurement(target, int(next(single)), sigma, self.n))
+                continue
+            path = self._journal.folder / Path(next(tables)).name
+            counts = np.load(path, allow_pickle=False)
+            if counts.shape != target.shape(self.schema) or counts.dtype != np.int64:
+                raise ValueError("a table of something else")
+            measured.append(TableMeasurement(target, counts, sigma, self.n))
         return measured
 
     def _next(self, verb: str, rho: Amount) -> tuple[Fraction, dict[str, Any] | None]:
@@ -317,7 +323,7 @@ class JournaledCurator:
         )
 
     def _record(
-        self, entry: dict[str, Any], files: list[str], tables: Sequence[Measurement]
+        self, entry: dict[str, Any], files: list[str], tables: Sequence[TableMeasurement]
     ) -> None:
         try:
             for name, table in zip(files, tables, strict=True):
@@ -352,10 +358,6 @@ class JournaledCurator:
             raise ReleaseError(
                 f"{self._journal.folder} is damaged, or of another run, and cannot be resumed from"
             ) from None
-
-
-Wall: TypeAlias = Curator | JournaledCurator
-"""What a mechanism sees of the privacy wall: a Curator, with a journal or without."""
 
 
 def _reserve(path: Path, size: int) -> None:

@@ -1,5 +1,6 @@
 """What is asked: thresholds, single queries, workloads, and the analysts' language."""
 
+from thresher.queries.condition import Condition
 from thresher.queries.distributions import (
     FeatureDistribution,
     draw_thresholds,
@@ -7,8 +8,8 @@ from thresher.queries.distributions import (
 )
 from thresher.queries.drift import drifted, total_variation
 from thresher.queries.history import History, augment, small_history
-from thresher.queries.language import ParseError, parse
-from thresher.queries.query import Condition, Query
+from thresher.queries.language import ParseError
+from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Filtered, Workload
 
@@ -24,7 +25,6 @@ __all__ = [
     "augment",
     "draw_thresholds",
     "drifted",
-    "parse",
     "small_history",
     "threshold_workload",
     "total_variation",

@@ -12,11 +12,11 @@ holds it. Names and values with commas or braces go in double quotes; a backslas
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from thresher.errors import QueryError
-from thresher.queries.query import Condition, Query, code_of
+from thresher.queries.condition import Condition, code_of
 from thresher.schema import Schema
 from thresher.schema.features import Categorical, Feature
 
@@ -40,23 +40,24 @@ class ParseError(QueryError):
         )
 
 
-def parse(text: str, schema: Schema) -> Query:
-    """Read one query.
+def parse(text: str, schema: Schema) -> tuple[list[Condition], int]:
+    """Read one query: its conditions, and how many of them must hold.
 
     Example:
-        >>> from thresher.data import datasets
-        >>> parse("2 of: race=Black, sex=Female, income=>50K", datasets.adult_schema()).k
-        3
+        >>> from thresher.schema import Categorical
+        >>> sex = Categorical(name="sex", categories=("F", "M"), outside="F", nulls="F")
+        >>> parse("any of: sex=F", Schema([sex]))
+        ([Condition(feature='sex', codes=(0,))], 1)
     """
     return _Parser(text, schema).query()
 
 
-def text_of(query: Query, schema: Schema) -> str:
+def written(conditions: Sequence[Condition], r: int, schema: Schema) -> str:
     """Write one query, so that parsing it gives the query back."""
-    conditions = ", ".join(_condition_text(c, schema[c.feature]) for c in query.conditions)
-    if query.r == query.k:
-        return f"all of: {conditions}"
-    return f"any of: {conditions}" if query.r == 1 else f"{query.r} of: {conditions}"
+    listed = ", ".join(_condition_text(c, schema[c.feature]) for c in conditions)
+    if r == len(conditions):
+        return f"all of: {listed}"
+    return f"any of: {listed}" if r == 1 else f"{r} of: {listed}"
 
 
 def _condition_text(condition: Condition, feature: Feature) -> str:
@@ -86,7 +87,7 @@ class _Parser:
     schema: Schema
     at: int = 0
 
-    def query(self) -> Query:
+    def query(self) -> tuple[list[Condition], int]:
         opening = OPENING.match(self.text)
         self.at = opening.end() if opening else 0
         conditions = [self.condition()]
@@ -101,11 +102,11 @@ class _Parser:
                 )
         k = len(conditions)
         if not opening or opening[1]:
-            return Query(conditions, k)
+            return conditions, k
         r = 1 if opening[2] else int(opening[3])
         if not 1 <= r <= k:
             raise self.fault(f"{r} of {k} conditions is not possible", opening.start(3))
-        return Query(conditions, r)
+        return conditions, r
 
     def condition(self) -> Condition:
         begin = self.skip_blanks()

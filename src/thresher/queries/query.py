@@ -1,30 +1,13 @@
 """One question: what fraction of people meet at least r of these k conditions?"""
 
-import operator
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from thresher.errors import QueryError
+from thresher.queries.condition import Condition, code_of
+from thresher.queries.language import parse, written
 from thresher.queries.threshold import Threshold
 from thresher.schema import Schema
-from thresher.schema.features import Categorical
-
-
-@dataclass(frozen=True)
-class Condition:
-    """One feature's value lies in a set of codes: one value, several, a range, or all but some.
-
-    Attributes:
-        feature: The feature's name.
-        codes: The codes that meet the condition, ascending.
-    """
-
-    feature: str
-    codes: tuple[int, ...]
-
-    def __init__(self, feature: str, codes: Iterable[int]) -> None:
-        object.__setattr__(self, "feature", feature)
-        object.__setattr__(self, "codes", tuple(sorted({operator.index(code) for code in codes})))
 
 
 @dataclass(frozen=True)
@@ -74,9 +57,7 @@ class Query:
     @classmethod
     def parse(cls, text: str, schema: Schema) -> "Query":
         """A query in the language of analysts; see `thresher.queries.language`."""
-        from thresher.queries.language import parse
-
-        return parse(text, schema)
+        return cls(*parse(text, schema))
 
     @property
     def k(self) -> int:
@@ -99,17 +80,4 @@ class Query:
 
     def text(self, schema: Schema) -> str:
         """The query in the language of analysts; parsing it gives the query back."""
-        from thresher.queries.language import text_of
-
-        return text_of(self, schema)
-
-
-def code_of(schema: Schema, name: str, value: object) -> int:
-    """The code of a value that a query names, or a QueryError that lists what there is."""
-    feature = schema[name]
-    code = feature.code_of(value)
-    if code is None:
-        known = ", ".join(feature.labels[:12]) + (", …" if feature.size > 12 else "")
-        kind = "values" if isinstance(feature, Categorical) else "values or bins"
-        raise QueryError(f"feature {name!r} has no value {value!r}; its {kind}: {known}")
-    return code
+        return written(self.conditions, self.r, schema)

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator
 
 from thresher.errors import QueryError
-from thresher.queries.language import OPENING, parse
-from thresher.queries.query import Condition, Query
+from thresher.queries.condition import Condition
+from thresher.queries.language import OPENING
+from thresher.queries.query import Query
 from thresher.schema import Schema
 
 
@@ -32,7 +33,7 @@ def read_queries(lines: Iterable[str], schema: Schema) -> Iterator[tuple[str, Qu
         if not text or text.startswith("#"):
             continue
         try:
-            yield text, _remembering(text, schema, known) or parse(text, schema)
+            yield text, _remembering(text, schema, known) or Query.parse(text, schema)
         except QueryError as fault:
             raise QueryError(f"line {number}: {fault}") from None
 
@@ -52,7 +53,7 @@ def _remembering(text: str, schema: Schema, known: dict[str, Condition]) -> Quer
             if OPENING.match(part):
                 return None
             try:
-                [condition] = parse(part, schema).conditions
+                [condition] = Query.parse(part, schema).conditions
             except QueryError:
                 return None
             known[part] = condition

@@ -18,7 +18,8 @@ from typing import Any, overload
 
 from thresher.errors import ParameterError, QueryError, ResourceError
 from thresher.files import read_json, write_text
-from thresher.queries.query import Condition, Query
+from thresher.queries.condition import Condition
+from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.schema import Schema
 

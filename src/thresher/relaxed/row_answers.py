@@ -6,7 +6,8 @@ from math import comb
 
 import numpy as np
 
-from thresher.queries.query import Condition, Query
+from thresher.queries.condition import Condition
+from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.selected import SelectedQueries, answers

@@ -16,16 +16,23 @@ from operator import and_, attrgetter, itemgetter
 import numpy as np
 import numpy.typing as npt
 
-from thresher.privacy.curator import Measurement
 from thresher.privacy.levels import selection_rate
-from thresher.queries.query import Condition, Query
+from thresher.privacy.measurements import (
+    Measurement,
+    QueryMeasurement,
+    TableMeasurement,
+    measured_queries,
+    measured_tables,
+)
+from thresher.queries.condition import Condition
+from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release.sources import (
     AnswerSource,
-    FromRows,
-    FromRowsAndTables,
-    FromTables,
+    NoisyTables,
+    RowsAndTables,
+    SyntheticRows,
     margins_of,
 )
 from thresher.schema import Schema
@@ -98,30 +105,32 @@ class ErrorBars:
     ) -> None:
         self._source, self._schema = source, workload.schema
         self._queries = _queries(measurements)
-        largest = source.largest_fitted if isinstance(source, FromRowsAndTables) else None
+        largest = source.largest_fitted if isinstance(source, RowsAndTables) else None
         self._tables = _tables(margin for m in measurements for margin in margins_of(m, largest))
         # To larger tables D' was not fitted, but it is held to their cells.
-        self._held = _tables(m for m in measurements if largest and m.counts.size > largest)
-        if isinstance(source, FromRows) and source.miss is not None:
-            for table, variance in _missed(source.miss, measurements, workload):
+        self._clamped = _tables(
+            m for m in measured_tables(measurements) if largest and m.counts.size > largest
+        )
+        if isinstance(source, SyntheticRows) and source.prediction_error is not None:
+            for table, variance in _missed(source.prediction_error, measurements, workload):
                 self._tables[table] = min(variance, self._tables.get(table, math.inf))
         self._covering = _Covering.of(self._tables, self._schema)
         self._known = lru_cache(REMEMBERED)(self._found)
-        self._reach = lru_cache(REMEMBERED)(self._found_reach)
+        self._margin = lru_cache(REMEMBERED)(self._found_margin)
 
     def of(self, query: Query, answer: float) -> float | None:
         """Half the length of the error bar of a query's answer; None if nothing is known of it."""
         # Streams of millions of queries pass here: all but a few look-ups is remembered.
         codes = tuple(map(_codes_of, query.conditions))
         names = tuple(map(_feature_of, query.conditions))
-        reach, same = self._reach(names, tuple(map(len, codes)), query.r)
+        margin, same = self._margin(names, tuple(map(len, codes)), query.r)
         if same:
-            reach = min(reach, same.get(codes, reach))
+            margin = min(margin, same.get(codes, margin))
         # The truth, too, lies between 0 and 1.
         furthest = answer if answer > 0.5 else 1.0 - answer
-        return reach if reach < furthest else furthest if reach < math.inf else None
+        return margin if margin < furthest else furthest if margin < math.inf else None
 
-    def _found_reach(
+    def _found_margin(
         self, names: tuple[str, ...], met: tuple[int, ...], r: int
     ) -> tuple[float, Mapping[Codes, float]]:
         """The bar of queries of one kind, and of those among them that were measured themselves."""
@@ -132,7 +141,7 @@ class ErrorBars:
         # Without spread, a query holds for all, or for none.
         variance = known.unit * units if units else 0.0
         if r == len(names) == sum(met):  # a single cell
-            variance = min(variance, self._held.get(Threshold(names), math.inf))
+            variance = min(variance, self._clamped.get(Threshold(names), math.inf))
         if known.adds_to_one and r < len(names) <= MOST_SUMMED:
             variance = min(variance, self._of_marginals(names, known.sizes, met, r))
         return WITHIN * math.sqrt(variance), known.same
@@ -157,11 +166,11 @@ class ErrorBars:
         """What is known about queries with r of some features."""
         source, asked = self._source, Threshold(names, r)
         sizes = asked.shape(self._schema)
-        if isinstance(source, FromTables):
+        if isinstance(source, NoisyTables):
             table, _ = source.measured(asked)
-            of_one = spread(sizes, (1,) * len(sizes), r) if table.target == asked else 1.0
+            of_one = spread(sizes, (1,) * len(sizes), r) if table.threshold == asked else 1.0
             return _Known(sizes, _variance(table) / of_one, {}, adds_to_one=False)
-        if isinstance(source, FromRows):
+        if isinstance(source, SyntheticRows):
             unit = self._covering.least(names) / math.prod(sizes)
             of_one = spread(sizes, (1,) * len(sizes), r, adds_to_one=True)
             if of_one:
@@ -178,8 +187,8 @@ class ErrorBars:
         return found
 
 
-def miss_of(
-    foreseen: Sequence[tuple[Measurement, npt.ArrayLike]], overlooked: float
+def prediction_error_of(
+    predicted: Sequence[tuple[Measurement, npt.ArrayLike]], detectable: float
 ) -> float | None:
     """By how much answers missed measurements that they were not fitted to, at 95 %, noise aside.
 
@@ -190,36 +199,37 @@ def miss_of(
     as much as the choice of what to measure, being private, may overlook.
 
     Args:
-        foreseen: Measurements, each with the answers of D' to the same query or table.
-        overlooked: The least miss that the choice of what to measure would not have overlooked.
+        predicted: Measurements, each with the answers of D' to the same query or table.
+        detectable: The least miss that the choice of what to measure would not have detectable.
 
     Returns:
         1.96 standard deviations of a miss; None without measurements.
 
     Example:
         >>> query = Query([Condition("sex", [0])])
-        >>> missed = Measurement(query, np.array(600), sigma=10.0, n=1000)
-        >>> round(miss_of([(missed, 0.5)] * 50, overlooked=0.1), 3)
+        >>> missed = QueryMeasurement(query, 600, sigma=10.0, n=1000)
+        >>> round(prediction_error_of([(missed, 0.5)] * 50, detectable=0.1), 3)
         0.195
     """
-    if not foreseen:
+    if not predicted:
         return None
     misses, noise, weights = [], [], []
-    for m, answers in foreseen:
+    for m, answers in predicted:
         says = np.ravel(np.asarray(answers, dtype=np.float64))
-        misses.append(np.ravel(m.answers) - says)
-        noise.append(np.full(says.size, m.sigma / m.n))
+        measured = m.answer if isinstance(m, QueryMeasurement) else m.answers
+        misses.append(np.ravel(measured) - says)
+        noise.append(np.full(says.size, m.noise))
         people = np.maximum(says, 0.0) if says.size > 1 and says.max() > 0.0 else np.ones(says.size)
         weights.append(people / people.sum())
-    weight = np.concatenate(weights) / len(foreseen)
+    weight = np.concatenate(weights) / len(predicted)
     of_noise = float(weight @ np.concatenate(noise) ** 2)
     missed = float(weight @ np.concatenate(misses) ** 2) - of_noise
     # The variance of a weighted mean of squares of noise is 2·σ⁴·Σ weight².
     hidden = ONE_SIDED * math.sqrt(2.0 * float(weight @ weight)) * of_noise
-    return max(WITHIN * math.sqrt(max(missed, hidden)), overlooked)
+    return max(WITHIN * math.sqrt(max(missed, hidden)), detectable)
 
 
-def overlooked(candidates: int, rho: Fraction, n: int) -> float:
+def detectable_error(candidates: int, rho: Fraction, n: int) -> float:
     """The miss at which a candidate is as likely to be chosen as all others, had they none.
 
     The exponential mechanism chooses one with a score of s counts exp(η·s) times as often as one
@@ -231,7 +241,7 @@ def overlooked(candidates: int, rho: Fraction, n: int) -> float:
         n: The number of records.
 
     Example:
-        >>> round(overlooked(1000, Fraction(1, 1000), n=1000), 3)
+        >>> round(detectable_error(1000, Fraction(1, 1000), n=1000), 3)
         0.154
     """
     return math.log(candidates) / float(selection_rate(rho)) / n
@@ -336,9 +346,8 @@ class _Covering:
 def _tables(measurements: Iterable[Measurement]) -> dict[Threshold, float]:
     """The variance of what D' says of a cell of each table that was measured."""
     tables: dict[Threshold, float] = {}
-    for m in measurements:
-        if isinstance(m.target, Threshold):
-            tables[m.target] = _pooled(tables.get(m.target), m)
+    for m in measured_tables(measurements):
+        tables[m.threshold] = _pooled(tables.get(m.threshold), m)
     return tables
 
 
@@ -347,24 +356,23 @@ def _queries(
 ) -> dict[Threshold, dict[frozenset[Condition], float]]:
     """The variance of what D' says of each single query that was measured."""
     queries: dict[Threshold, dict[frozenset[Condition], float]] = {}
-    for m in measurements:
-        if isinstance(m.target, Query):
-            kind, conditions = queries.setdefault(m.target.threshold, {}), m.target.conditions
-            kind[frozenset(conditions)] = _pooled(kind.get(frozenset(conditions)), m)
+    for m in measured_queries(measurements):
+        kind, conditions = queries.setdefault(m.query.threshold, {}), frozenset(m.query.conditions)
+        kind[conditions] = _pooled(kind.get(conditions), m)
     return queries
 
 
 def _missed(
-    miss: float, measurements: Sequence[Measurement], workload: Workload
+    prediction_error: float, measurements: Sequence[Measurement], workload: Workload
 ) -> Iterator[tuple[Threshold, float]]:
     """What D' missed, as the noise of the tables among which the worst were measured."""
-    were_marginals = bool(measurements) and isinstance(measurements[-1].target, Threshold)
+    were_marginals = bool(measurements) and isinstance(measurements[-1], TableMeasurement)
     asked = workload.thresholds if not were_marginals else _felt_in_full(workload)
     for table in asked:
         cells = table.query_count(workload.schema)
         # Answers of D' add up to 1 already, and so do its misses to 0.
         centred = 1.0 - 1.0 / cells if table.r == table.k and cells > 1 else 1.0
-        yield table, (miss / WITHIN) ** 2 / centred
+        yield table, (prediction_error / WITHIN) ** 2 / centred
 
 
 def _felt_in_full(workload: Workload) -> dict[Threshold, None]:
@@ -379,7 +387,7 @@ def _felt_in_full(workload: Workload) -> dict[Threshold, None]:
 
 
 def _variance(m: Measurement) -> float:
-    return (m.sigma / m.n) ** 2
+    return m.noise**2
 
 
 def _pooled(before: float | None, m: Measurement) -> float:

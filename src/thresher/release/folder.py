@@ -30,26 +30,31 @@ import numpy as np
 from thresher.errors import ReleaseError, ThresherError
 from thresher.files import flush, read_json, write_json
 from thresher.privacy.budget import Budget
-from thresher.privacy.curator import Measurement
-from thresher.queries.language import parse
+from thresher.privacy.measurements import (
+    Measurement,
+    QueryMeasurement,
+    TableMeasurement,
+    measured_queries,
+    measured_tables,
+)
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.release import Release
 from thresher.release.sources import (
-    REACH,
+    TOLERANCE,
     AnswerSource,
-    FromRows,
-    FromRowsAndTables,
-    FromTables,
+    NoisyTables,
+    RowsAndTables,
+    SyntheticRows,
     Zeros,
 )
 from thresher.schema import Schema
 
 FORMAT = "thresher-release"
 VERSION = 1
-ROWS = (FromRows.kind, FromRowsAndTables.kind)
+ROWS = (SyntheticRows.kind, RowsAndTables.kind)
 
 _DAMAGE = (
     *(KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError, EOFError),
@@ -140,16 +145,17 @@ def load(path: str | Path) -> Release:
 def _write(release: Release, folder: Path) -> None:
     release.schema.save(folder / "schema.json")
     release.workload.save(folder / "workload.json")
-    queries = [m for m in release.measurements if isinstance(m.target, Query)]
-    tables = [m for m in release.measurements if isinstance(m.target, Threshold)]
+    queries = measured_queries(release.measurements)
+    tables = measured_tables(release.measurements)
     _write_queries(folder / "measurements.csv", queries, release.schema)
     if tables:
         named: dict[str, Any] = {f"table{i}": m.counts for i, m in enumerate(tables)}
         np.savez_compressed(folder / "tables.npz", **named)
-    if isinstance(release.source, FromRows):
+    if isinstance(release.source, SyntheticRows):
         np.savez_compressed(folder / "rows.npz", columns=release.source.rows.columns)
     budget = release.budget
-    held = release.source if isinstance(release.source, FromRowsAndTables) else None
+    rows = release.source if isinstance(release.source, SyntheticRows) else None
+    clamped = release.source if isinstance(release.source, RowsAndTables) else None
     about: dict[str, Any] = {
         "format": FORMAT,
         "version": VERSION,
@@ -168,14 +174,13 @@ def _write(release: Release, folder: Path) -> None:
         "spent": str(release.spent),
         "secure_randomness": release.is_secure,
         "answers_from": release.source.kind,
-        "miss": release.source.miss if isinstance(release.source, FromRows) else None,
-        "reach": held.reach if held else None,
-        "largest_fitted": held.largest_fitted if held else None,
+        "miss": rows.prediction_error if rows else None,
+        "reach": clamped.tolerance if clamped else None,
+        "largest_fitted": clamped.largest_fitted if clamped else None,
         "measured_queries": len(queries),
         "measured_tables": [
-            {"features": list(m.target.features), "r": m.target.r, "sigma": m.sigma}
+            {"features": list(m.threshold.features), "r": m.threshold.r, "sigma": m.sigma}
             for m in tables
-            if isinstance(m.target, Threshold)
         ],
         "versions": dict(release.versions),
         "files": {file.name: _checksum(file) for file in sorted(folder.iterdir())},
@@ -197,7 +202,7 @@ def _read(folder: Path, about: dict[str, Any]) -> Release:
     n = about["n"]
     if not isinstance(n, int) or n < 1:
         raise ReleaseError(f"release.json says that n is {n!r}, which is no number of records")
-    measurements = [
+    measurements: list[Measurement] = [
         *_read_queries(folder / "measurements.csv", schema, n),
         *_read_tables(folder, about["measured_tables"], schema, n),
     ]
@@ -233,8 +238,8 @@ def _read_source(
             raise ReleaseError(f"release.json says that {name} is {value!r}")
     if kind == Zeros.kind:
         return Zeros()
-    if kind == FromTables.kind:
-        return FromTables.of(measurements, schema)
+    if kind == NoisyTables.kind:
+        return NoisyTables.of(measurements, schema)
     if kind not in ROWS:
         raise ReleaseError(f"its answers come from {kind!r}, which this thresher does not know")
     with np.load(folder / "rows.npz", allow_pickle=False) as file:
@@ -242,37 +247,41 @@ def _read_source(
     if not (columns.min() >= 0.0 and columns.max() <= 1.0):  # nor NaN
         raise ReleaseError("rows.npz holds numbers that are not probabilities")
     rows = RelaxedRows(columns, schema.sizes)
-    if kind == FromRowsAndTables.kind:
-        reach = REACH if reach is None else reach
-        return FromRowsAndTables.of(rows, schema, miss, measurements, reach, largest_fitted)
-    return FromRows(rows, schema, miss)
+    if kind == RowsAndTables.kind:
+        tolerance = TOLERANCE if reach is None else reach
+        return RowsAndTables.of(rows, schema, miss, measurements, tolerance, largest_fitted)
+    return SyntheticRows(rows, schema, miss)
 
 
-def _write_queries(path: Path, measured: Sequence[Measurement], schema: Schema) -> None:
+def _write_queries(path: Path, measured: Sequence[QueryMeasurement], schema: Schema) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["query", "noisy_count", "sigma"])
         for m in measured:
-            assert isinstance(m.target, Query)
-            writer.writerow([m.target.text(schema), int(m.counts), repr(m.sigma)])
+            writer.writerow([m.query.text(schema), m.count, repr(m.sigma)])
 
 
-def _read_queries(path: Path, schema: Schema, n: int) -> list[Measurement]:
+def _read_queries(path: Path, schema: Schema, n: int) -> list[QueryMeasurement]:
     rows = csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8"), newline=""))
     return [
-        Measurement(
-            parse(row["query"], schema),
-            np.asarray(int(row["noisy_count"]), dtype=np.int64),
-            float(row["sigma"]),
-            n,
+        QueryMeasurement(
+            Query.parse(row["query"], schema), _whole(row["noisy_count"]), float(row["sigma"]), n
         )
         for row in rows
     ]
 
 
+def _whole(text: str) -> int:
+    """A count as it can have been measured: a 64-bit integer."""
+    count = int(text)
+    if abs(count) >= 2**63:
+        raise ReleaseError("measurements.csv holds a count that cannot have been measured")
+    return count
+
+
 def _read_tables(
     folder: Path, listed: list[dict[str, Any]], schema: Schema, n: int
-) -> list[Measurement]:
+) -> list[TableMeasurement]:
     if not listed:
         return []
     measured = []
@@ -282,7 +291,7 @@ def _read_tables(
             counts = file[f"table{i}"]
             if counts.shape != threshold.shape(schema) or counts.dtype != np.int64:
                 raise ReleaseError(f"tables.npz does not hold the table of {threshold}")
-            measured.append(Measurement(threshold, counts, float(entry["sigma"]), n))
+            measured.append(TableMeasurement(threshold, counts, float(entry["sigma"]), n))
     return measured
 
 

@@ -20,14 +20,13 @@ import pandas as pd
 
 from thresher.errors import ParameterError, QueryError, ReleaseError
 from thresher.privacy.budget import Budget, epsilon_of
-from thresher.privacy.curator import Measurement
-from thresher.queries.language import parse
+from thresher.privacy.measurements import Measurement
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.rounding import round_rows
 from thresher.release.error_bars import Answer, ErrorBars
-from thresher.release.sources import AnswerSource, FromRows
+from thresher.release.sources import AnswerSource, SyntheticRows
 from thresher.schema import Schema
 from thresher.tables import MEMORY_CEILING, check_fits, slabs_of
 
@@ -124,7 +123,7 @@ class Release:
 
     def _checked(self, query: Query | str) -> Query:
         if isinstance(query, str):
-            return parse(query, self.schema)
+            return Query.parse(query, self.schema)
         query.check(self.schema)
         return query
 
@@ -148,7 +147,7 @@ class Release:
             rows: How many records.
             seed: The same seed gives the same records.
         """
-        if not isinstance(self.source, FromRows):
+        if not isinstance(self.source, SyntheticRows):
             raise ReleaseError(
                 f"a release of {self.mechanism} has no synthetic rows to sample from: fit with a "
                 "mechanism that makes them, such as rap"

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.errors import QueryError
-from thresher.privacy.curator import Measurement
+from thresher.privacy.measurements import Measurement, TableMeasurement, measured_tables
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.relaxed.row_answers import answer_queries, row_table
@@ -18,11 +18,11 @@ from thresher.schema import Schema
 from thresher.tables import Answers, Slab, Table, ThresholdTable
 from thresher.tables.threshold_table import Axes
 
-REACH = 3.0
+TOLERANCE = 3.0
 """How many standard deviations of a cell's noise D' may be off before the noisy cell is believed.
 
 Of the cells that D' answers well, one in 400 has more noise; it is moved by the excess only. Where
-the noise is small beside what D' may get wrong, mechanisms set a shorter reach.
+the noise is small beside what D' may get wrong, mechanisms set a shorter tolerance.
 """
 
 
@@ -56,20 +56,21 @@ class Zeros:
 
 
 @dataclass(frozen=True, eq=False)
-class FromRows:
+class SyntheticRows:
     """Answers of relaxed rows D' to any query.
 
     Attributes:
         rows: D'.
         schema: The features.
-        miss: By how much D' missed, at 95 %, what was measured last, before it was fitted to it.
+        prediction_error: How far D' was, at 95 %, from what was measured last, before it was fitted
+            to it.
     """
 
     kind: ClassVar[str] = "rows"
 
     rows: RelaxedRows
     schema: Schema
-    miss: float | None = None
+    prediction_error: float | None = None
 
     def table(self, threshold: Threshold) -> Answers:
         """By matrix products."""
@@ -81,16 +82,16 @@ class FromRows:
 
 
 @dataclass(frozen=True, eq=False)
-class FromRowsAndTables(FromRows):
-    """Answers of D', held to what noisy tables of the very same features allow.
+class RowsAndTables(SyntheticRows):
+    """Answers of D', clamped to what noisy tables over the same features allow.
 
-    Where D' is further from a noisy cell than `reach` standard deviations of its noise, it is the
-    noisy cell that is believed, less that reach. A cell that D' answers well is moved, if at all,
-    by what its noise exceeds that reach; one that D' answers badly is as good as measured.
+    Where D' differs from a noisy cell by more than `tolerance` standard deviations of noise, the
+    answer is the nearest value within that tolerance. A cell that D' answers well hardly moves; one
+    that it answers badly becomes nearly as good as measured.
 
     Attributes:
         tables: For each set of features that was measured, its shares and their noise.
-        reach: How many standard deviations of its noise D' may be off.
+        tolerance: How many standard deviations of its noise D' may be off.
         largest_fitted: The most cells of a table that D' was fitted to; of larger ones, it was
             fitted to their margins.
     """
@@ -98,7 +99,7 @@ class FromRowsAndTables(FromRows):
     kind: ClassVar[str] = "rows and tables"
 
     tables: Mapping[frozenset[str], "PooledTable"] = field(default_factory=dict)
-    reach: float = REACH
+    tolerance: float = TOLERANCE
     largest_fitted: int | None = None
 
     @classmethod
@@ -106,19 +107,19 @@ class FromRowsAndTables(FromRows):
         cls,
         rows: RelaxedRows,
         schema: Schema,
-        miss: float | None,
+        prediction_error: float | None,
         measurements: Iterable[Measurement],
-        reach: float = REACH,
+        tolerance: float = TOLERANCE,
         largest_fitted: int | None = None,
-    ) -> "FromRowsAndTables":
+    ) -> "RowsAndTables":
         """With the marginal tables among some measurements."""
         pooled: dict[frozenset[str], PooledTable] = {}
-        for m in measurements:
-            if isinstance(m.target, Threshold) and m.target.r == m.target.k:
-                key = frozenset(m.target.features)
-                table = PooledTable(m.target.features, m.answers, m.sigma / m.n)
+        for m in measured_tables(measurements):
+            if m.threshold.r == m.threshold.k:
+                key = frozenset(m.threshold.features)
+                table = PooledTable(m.threshold.features, m.answers, m.noise)
                 pooled[key] = pooled[key].with_(table) if key in pooled else table
-        return cls(rows, schema, miss, pooled, reach, largest_fitted)
+        return cls(rows, schema, prediction_error, pooled, tolerance, largest_fitted)
 
     def table(self, threshold: Threshold) -> Answers:
         """By matrix products, held to the noisy table if there is one."""
@@ -126,21 +127,21 @@ class FromRowsAndTables(FromRows):
         measured = self.tables.get(frozenset(threshold.features))
         if measured is None or threshold.r < threshold.k:
             return answers
-        noisy, reach = measured.ordered(threshold.features), self.reach * measured.sigma
+        noisy, tolerance = measured.ordered(threshold.features), self.tolerance * measured.sigma
 
-        def held(slab: Slab) -> Table:
+        def clamped(slab: Slab) -> Table:
             cells = noisy[slab.index]
-            return np.asarray(_held(answers(slab), cells, reach))
+            return np.asarray(_clamped(answers(slab), cells, tolerance))
 
-        return held
+        return clamped
 
     def queries(self, queries: Iterable[Query]) -> Iterator[float]:
         """By the fused kernel, in batches; queries for one cell of a noisy table held to it."""
         asked, kept = tee(queries)
         for query, answer in zip(kept, super().queries(asked), strict=True):
-            yield self._held(query, answer)
+            yield self._clamped(query, answer)
 
-    def _held(self, query: Query, answer: float) -> float:
+    def _clamped(self, query: Query, answer: float) -> float:
         if query.r < query.k or any(len(c.codes) > 1 for c in query.conditions):
             return answer
         features = tuple(c.feature for c in query.conditions)
@@ -149,11 +150,11 @@ class FromRowsAndTables(FromRows):
             return answer
         noisy = measured.ordered(features)
         cell = noisy[tuple(condition.codes[0] for condition in query.conditions)]
-        return float(_held(np.float64(answer), cell, self.reach * measured.sigma))
+        return float(_clamped(np.float64(answer), cell, self.tolerance * measured.sigma))
 
 
-def _held(answers: Any, noisy: Any, reach: float) -> Any:
-    return np.clip(np.clip(answers, noisy - reach, noisy + reach), 0.0, 1.0)
+def _clamped(answers: Any, noisy: Any, tolerance: float) -> Any:
+    return np.clip(np.clip(answers, noisy - tolerance, noisy + tolerance), 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,24 +191,28 @@ def margins_of(measurement: Measurement, largest: int | None) -> list[Measuremen
 
     Example:
         >>> counts = np.arange(24).reshape(2, 3, 4)
-        >>> table = Measurement(Threshold(("a", "b", "c")), counts, sigma=1.0, n=1000)
-        >>> [(m.target.features, m.sigma) for m in margins_of(table, largest=8)]
+        >>> table = TableMeasurement(Threshold(("a", "b", "c")), counts, sigma=1.0, n=1000)
+        >>> [(m.threshold.features, m.sigma) for m in margins_of(table, largest=8)]
         [(('a', 'c'), 1.7320508075688772), (('a', 'b'), 2.0)]
     """
-    table, found = measurement.target, dict[Threshold, Measurement]()
-    if largest is None or measurement.counts.size <= largest or not isinstance(table, Threshold):
+    if (
+        largest is None
+        or not isinstance(measurement, TableMeasurement)
+        or measurement.counts.size <= largest
+    ):
         return [measurement]
+    table, found = measurement.threshold, dict[Threshold, Measurement]()
     for axis in range(table.k) if table.k > 1 else ():
         features = table.features[:axis] + table.features[axis + 1 :]
-        margin = Measurement(
+        margin = TableMeasurement(
             Threshold(features),
             measurement.counts.sum(axis=axis),
             measurement.sigma * measurement.counts.shape[axis] ** 0.5,
             measurement.n,
         )
         for small in margins_of(margin, largest):
-            assert isinstance(small.target, Threshold)
-            found.setdefault(small.target, small)
+            assert isinstance(small, TableMeasurement)
+            found.setdefault(small.threshold, small)
     sets = [{*small.features} for small in found]
     return [
         m
@@ -217,25 +222,24 @@ def margins_of(measurement: Measurement, largest: int | None) -> list[Measuremen
 
 
 @dataclass(frozen=True, eq=False)
-class FromTables:
+class NoisyTables:
     """Noisy tables, held to [0, 1]; only the thresholds they were measured for have answers."""
 
     kind: ClassVar[str] = "tables"
 
-    tables: Mapping[Threshold, Measurement]
+    tables: Mapping[Threshold, TableMeasurement]
     schema: Schema
 
     @classmethod
-    def of(cls, measurements: Iterable[Measurement], schema: Schema) -> "FromTables":
+    def of(cls, measurements: Iterable[Measurement], schema: Schema) -> "NoisyTables":
         """The tables among some measurements."""
-        measured = {m.target: m for m in measurements if isinstance(m.target, Threshold)}
-        return cls(measured, schema)
+        return cls({m.threshold: m for m in measured_tables(measurements)}, schema)
 
     def table(self, threshold: Threshold) -> Answers:
         """The noisy table itself, or the r-of-k table that follows from a noisy marginal."""
         measured, axes = self.measured(threshold)
         noisy = np.transpose(measured.counts, axes)
-        same = measured.target == threshold
+        same = measured.threshold == threshold
         counts_of = (
             ThresholdTable(_NoisyMarginals(noisy), threshold.k, threshold.r)
             if not same
@@ -247,7 +251,7 @@ class FromTables:
         """Sums of cells."""
         return (self._query(query) for query in queries)
 
-    def measured(self, threshold: Threshold) -> tuple[Measurement, Axes]:
+    def measured(self, threshold: Threshold) -> tuple[TableMeasurement, Axes]:
         """The measurement that answers a threshold, and its axes in the threshold's order."""
         marginal = Threshold(threshold.features)
         found = self.tables.get(threshold) or self.tables.get(marginal)
@@ -256,14 +260,13 @@ class FromTables:
                 f"this release has no answers for {threshold}: it holds noisy tables of its own "
                 "workload only; a release with synthetic rows answers any query"
             )
-        assert isinstance(found.target, Threshold)
-        return found, tuple(found.target.features.index(name) for name in threshold.features)
+        return found, tuple(found.threshold.features.index(name) for name in threshold.features)
 
     def _query(self, query: Query) -> float:
         query.check(self.schema)
         measured, axes = self.measured(query.threshold)
         noisy = np.transpose(measured.counts, axes)
-        if measured.target == query.threshold and query.r < query.k:
+        if measured.threshold == query.threshold and query.r < query.k:
             if any(len(condition.codes) != 1 for condition in query.conditions):
                 raise QueryError("this release answers r-of-k queries only for single values")
             cell = noisy[tuple(condition.codes[0] for condition in query.conditions)]

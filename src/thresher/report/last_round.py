@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from thresher.mechanisms.rap import RAP, targets_of
-from thresher.queries.query import Query
+from thresher.privacy.measurements import measured_queries
 from thresher.relaxed.projection import project
 from thresher.relaxed.row_answers import answer_queries
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release import Release
-from thresher.release.sources import FromRows
+from thresher.release.sources import SyntheticRows
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ def last_round(release: Release) -> LastRound | None:
     """The misses of the last round; None for a release that was not made in rounds."""
     per_round = release.settings.get("queries_per_round")
     rounds = release.settings.get("rounds")
-    measured = [m for m in release.measurements if isinstance(m.target, Query)]
-    if release.mechanism != RAP.name or not isinstance(release.source, FromRows):
+    measured = measured_queries(release.measurements)
+    if release.mechanism != RAP.name or not isinstance(release.source, SyntheticRows):
         return None
     if not isinstance(per_round, int) or not isinstance(rounds, int) or rounds < 2:
         return None
@@ -51,9 +51,9 @@ def last_round(release: Release) -> LastRound | None:
     optimiser = str(release.settings.get("optimizer", "accelerated"))
     before = project(start, targets_of(measured[:-count], release.schema), optimiser).rows
     last = measured[-count:]
-    asked = (m.target for m in last if isinstance(m.target, Query))
-    foreseen = np.array(list(answer_queries(before, release.schema, asked)))
-    misses = np.array([float(m.answers) for m in last]) - foreseen
-    noise = np.array([m.sigma / m.n for m in last])
+    asked = (m.query for m in last)
+    predicted = np.array(list(answer_queries(before, release.schema, asked)))
+    misses = np.array([m.answer for m in last]) - predicted
+    noise = np.array([m.noise for m in last])
     typical = float(np.sqrt(max(0.0, float((misses**2 - noise**2).mean()))))
     return LastRound(count, typical, float(np.abs(misses).max()))

@@ -5,13 +5,16 @@ from itertools import islice
 
 import numpy as np
 
-from thresher.privacy.curator import Measurement
-from thresher.queries.query import Query
-from thresher.queries.threshold import Threshold
+from thresher.privacy.measurements import (
+    QueryMeasurement,
+    TableMeasurement,
+    measured_queries,
+    measured_tables,
+)
 from thresher.queries.workload import Workload
 from thresher.release import Release
 from thresher.release.error_bars import WITHIN
-from thresher.release.sources import FromRows, Zeros
+from thresher.release.sources import SyntheticRows, Zeros
 from thresher.report.dots import Point, agreement
 from thresher.report.drawing import percent
 from thresher.report.last_round import LastRound, last_round
@@ -27,8 +30,8 @@ def measured(release: Release) -> Markup:
     """Every noisy answer that was paid for, in numbers and in a picture."""
     if not release.measurements:
         return section("What was measured", tag("p", "Nothing."))
-    queries = [m for m in release.measurements if isinstance(m.target, Query)]
-    tables = [m for m in release.measurements if isinstance(m.target, Threshold)]
+    queries = measured_queries(release.measurements)
+    tables = measured_tables(release.measurements)
     sigmas = sorted(m.sigma for m in release.measurements)
     spread = f"{sigmas[0]:.4g}" + (f" to {sigmas[-1]:.4g}" if sigmas[-1] > sigmas[0] else "")
     what = " and ".join(
@@ -46,7 +49,7 @@ def measured(release: Release) -> Markup:
             f"{percent(sigma)} of all {release.n:,}: 95 of 100 noisy answers are "
             f"within ± {percent(WITHIN * sigma)} of the truth.")
     ]  # fmt: skip
-    if isinstance(release.source, FromRows):
+    if isinstance(release.source, SyntheticRows):
         points = [*_query_points(release, queries), *_table_points(release, tables)]
         inside = sum(abs(p.measured - p.answer) <= p.reach for p in points) / len(points)
         whose = f"{len(points):,} measured answers" + (
@@ -66,9 +69,9 @@ def measured(release: Release) -> Markup:
         parts += _in_words(release, queries, points) if queries else []
     if tables:
         listed = (
-            (f"{m.target.r} of: {', '.join(m.target.features)}", f"{m.counts.size:,}",
-             f"{m.sigma:.4g}", f"± {percent(WITHIN * m.sigma / m.n)}")
-            for m in tables[:MOST_LISTED] if isinstance(m.target, Threshold)
+            (f"{m.threshold.r} of: {', '.join(m.threshold.features)}", f"{m.counts.size:,}",
+             f"{m.sigma:.4g}", f"± {percent(WITHIN * m.noise)}")
+            for m in tables[:MOST_LISTED]
         )  # fmt: skip
         parts.append(
             _details(
@@ -79,34 +82,34 @@ def measured(release: Release) -> Markup:
     return section("What was measured, and how noisy it is", *parts)
 
 
-def _query_points(release: Release, queries: list[Measurement]) -> list[Point]:
+def _query_points(release: Release, queries: list[QueryMeasurement]) -> list[Point]:
     shown = queries[-MOST_POINTS:]
-    answers = release.answer_many(m.target for m in shown if isinstance(m.target, Query))
+    answers = release.answer_many(m.query for m in shown)
     return [
-        Point(float(m.answers), answer, WITHIN * m.sigma / m.n)
-        for m, answer in zip(shown, answers, strict=True)
+        Point(m.answer, answer, WITHIN * m.noise) for m, answer in zip(shown, answers, strict=True)
     ]
 
 
-def _table_points(release: Release, tables: list[Measurement]) -> list[Point]:
+def _table_points(release: Release, tables: list[TableMeasurement]) -> list[Point]:
     """The largest cells of each table by the release's own account, which noise did not choose."""
     shown = tables[-MOST_POINTS:]
     points = []
     for m in shown:
-        assert isinstance(m.target, Threshold)
-        says = release.answer_all(Workload(release.schema, [m.target]))[0].reshape(-1)
+        says = release.answer_all(Workload(release.schema, [m.threshold]))[0].reshape(-1)
         cells = np.argsort(-says, kind="stable")[: max(1, min(20, MOST_POINTS // len(shown)))]
         counted = m.answers.reshape(-1)
-        reach = WITHIN * m.sigma / m.n
+        reach = WITHIN * m.noise
         points += [Point(float(counted[cell]), float(says[cell]), reach) for cell in cells]
     return points
 
 
-def _in_words(release: Release, queries: list[Measurement], points: list[Point]) -> list[Markup]:
+def _in_words(
+    release: Release, queries: list[QueryMeasurement], points: list[Point]
+) -> list[Markup]:
     shown = queries[-MOST_POINTS:]
     rows = (
-        (m.target.text(release.schema) if isinstance(m.target, Query) else "",
-         percent(point.measured), f"± {percent(point.reach)}", percent(point.answer))
+        (m.query.text(release.schema), percent(point.measured), f"± {percent(point.reach)}",
+         percent(point.answer))
         for m, point in islice(zip(shown, points, strict=False), MOST_LISTED)
     )  # fmt: skip
     first = "first " if len(shown) > MOST_LISTED else ""
@@ -133,7 +136,7 @@ def trust(release: Release) -> Markup:
             f"theirs by up to ± {percent(of_people)} (95 %, for a share of one half).",
         ),
     ]
-    if isinstance(release.source, FromRows):
+    if isinstance(release.source, SyntheticRows):
         points[1:1] = [
             (
                 "Not covered: what was not measured.",

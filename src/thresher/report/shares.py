@@ -10,13 +10,12 @@ from statistics import median
 import numpy as np
 import numpy.typing as npt
 
-from thresher.privacy.curator import Measurement
-from thresher.queries.query import Query
+from thresher.privacy.measurements import QueryMeasurement, TableMeasurement, measured_tables
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release import Release
 from thresher.release.error_bars import WITHIN
-from thresher.release.sources import FromRows
+from thresher.release.sources import SyntheticRows
 from thresher.schema.features import Categorical, Feature
 
 Table = npt.NDArray[np.float64]
@@ -133,7 +132,7 @@ def telling_pairs(release: Release, most: int) -> list[TwoWay]:
         pair = two_way(release, (first, second))
         if pair is not None:
             found.append(pair)
-    if isinstance(release.source, FromRows):
+    if isinstance(release.source, SyntheticRows):
         return sorted(found, key=lambda pair: -mutual_information(pair.shares))[:most]
     return sorted(found, key=lambda pair: pair.reach or 0.0)[:most]
 
@@ -159,8 +158,8 @@ def mutual_information(shares: Table) -> float:
 
 def _asked_together(release: Release) -> Iterator[Sequence[str]]:
     for m in release.measurements:
-        if isinstance(m.target, Query):
-            yield [condition.feature for condition in m.target.conditions]
+        if isinstance(m, QueryMeasurement):
+            yield [condition.feature for condition in m.query.conditions]
     for threshold in release.workload:
         yield threshold.features
 
@@ -170,42 +169,41 @@ def _marginal(release: Release, names: tuple[str, ...]) -> tuple[Table, float] |
 
     For synthetic rows that is the noise of a measurement, the least that an answer is wrong by.
     """
-    if isinstance(release.source, FromRows):
+    if isinstance(release.source, SyntheticRows):
         asked = Workload(release.schema, [Threshold(names)])
         return release.answer_all(asked)[0], typical_sigma(release) or 0.0
-    best: tuple[float, Measurement] | None = None
-    for m in release.measurements:
-        if isinstance(m.target, Query) or m.target.r < m.target.k:
+    best: tuple[float, TableMeasurement] | None = None
+    for m in measured_tables(release.measurements):
+        if m.threshold.r < m.threshold.k:
             continue
-        if {*names} <= {*m.target.features}:
+        if {*names} <= {*m.threshold.features}:
             kept = math.prod(release.schema[name].size for name in names)
-            sigma = m.sigma / m.n * math.sqrt(m.counts.size / kept)
+            sigma = m.noise * math.sqrt(m.counts.size / kept)
             if best is None or sigma < best[0]:
                 best = sigma, m
     if best is None:
         return None
     sigma, m = best
-    assert isinstance(m.target, Threshold)
-    others = tuple(i for i, name in enumerate(m.target.features) if name not in names)
-    left = [name for name in m.target.features if name in names]
+    others = tuple(i for i, name in enumerate(m.threshold.features) if name not in names)
+    left = [name for name in m.threshold.features if name in names]
     summed = m.counts.sum(axis=others) if others else m.counts
     return np.transpose(summed, [left.index(name) for name in names]) / m.n, sigma
 
 
 def _summed(release: Release, group: Group) -> int:
     """How many noisy numbers a group adds up: on synthetic rows none, each answer is one."""
-    return 1 if isinstance(release.source, FromRows) else len(group.codes)
+    return 1 if isinstance(release.source, SyntheticRows) else len(group.codes)
 
 
 def _measured_codes(release: Release) -> dict[str, set[int]]:
     """The values of each feature that some measurement asked about."""
     named: dict[str, set[int]] = {}
     for m in release.measurements:
-        if isinstance(m.target, Query):
-            for condition in m.target.conditions:
+        if isinstance(m, QueryMeasurement):
+            for condition in m.query.conditions:
                 named.setdefault(condition.feature, set()).update(condition.codes)
         else:
-            for name in m.target.features:
+            for name in m.threshold.features:
                 named.setdefault(name, set()).update(range(release.schema[name].size))
     return named
 

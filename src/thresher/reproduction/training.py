@@ -8,11 +8,11 @@ from thresher.data import Records
 from thresher.evaluation.errors import errors_of
 from thresher.mechanisms import RAP, Mechanism, Progress
 from thresher.mechanisms.rap import targets_of
-from thresher.privacy.curator import Measurement
+from thresher.privacy.measurements import Measurement
 from thresher.queries import Workload
 from thresher.relaxed.projection import Stopping, project
 from thresher.relaxed.rows import RelaxedRows
-from thresher.release.sources import FromRows
+from thresher.release.sources import SyntheticRows
 from thresher.reproduction.data import records_of
 from thresher.reproduction.grid import Result, Sources
 from thresher.reproduction.tasks import DIGITS, FutureFit
@@ -73,7 +73,7 @@ class TrainingRun(FutureFit):
         future = Workload(records.schema, dict.fromkeys(thresholds))
 
         def both(rows: RelaxedRows) -> tuple[float, float]:
-            answers = FromRows(rows, records.schema).table
+            answers = SyntheticRows(rows, records.schema).table
             found = errors_of(answers, records, future).by_threshold
             errors = dict(zip(future, found, strict=True))
             mean = sum(errors[threshold] for threshold in thresholds) / len(thresholds)
@@ -159,7 +159,7 @@ class RoundsRun(TrainingRun):
 
         mechanism = self.mechanism_watched(history, look, self.stopping)
         release = self.fitted(records, history, mechanism)
-        assert isinstance(release.source, FromRows)
+        assert isinstance(release.source, SyntheticRows)
         note(len(misfits), release.source.rows)
         return {
             "thresholds": len(history),

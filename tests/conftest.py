@@ -9,7 +9,7 @@ from thresher.schema import Schema
 from thresher.schema.features import Categorical, IntegerRange
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def schema() -> Schema:
     return Schema(
         (
@@ -22,7 +22,7 @@ def schema() -> Schema:
     )  # fmt: skip
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def records(schema) -> Records:
     rng = np.random.default_rng(5)
     age = rng.integers(0, 5, 400)
@@ -32,7 +32,7 @@ def records(schema) -> Records:
     return Records(schema, [column.astype(np.uint8) for column in (age, sex, job, town)])
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def workload(schema) -> Workload:
     """Marginals and r-of-k thresholds, one feature and three, beside each other."""
     return Workload(

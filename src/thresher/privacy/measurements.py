@@ -1,0 +1,89 @@
+"""What the Curator measured: noisy counts, and the standard deviation of their noise."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from thresher.queries.query import Query
+from thresher.queries.threshold import Threshold
+
+
+@dataclass(frozen=True)
+class QueryMeasurement:
+    """The noisy count of one query.
+
+    Attributes:
+        query: What was asked.
+        count: How many records meet it, after noise.
+        sigma: The standard deviation of the noise, in counts.
+        n: The number of records.
+
+    Example:
+        >>> from thresher.queries import Condition
+        >>> female = Query([Condition("sex", [0])])
+        >>> QueryMeasurement(female, count=52, sigma=3.0, n=100).answer
+        0.52
+    """
+
+    query: Query
+    count: int
+    sigma: float
+    n: int
+
+    @property
+    def answer(self) -> float:
+        """The noisy count as a fraction of all records."""
+        return self.count / self.n
+
+    @property
+    def noise(self) -> float:
+        """The standard deviation of the noise of `answer`."""
+        return self.sigma / self.n
+
+
+@dataclass(frozen=True, eq=False)
+class TableMeasurement:
+    """The noisy counts of all consistent queries of one threshold.
+
+    Attributes:
+        threshold: Whose table was measured.
+        counts: How many records meet each query, after noise: an axis per feature.
+        sigma: The standard deviation of the noise of every cell, in counts.
+        n: The number of records.
+
+    Example:
+        >>> table = TableMeasurement(Threshold(("sex",)), np.array([30, 70]), sigma=2.0, n=100)
+        >>> table.answers.tolist(), table.noise
+        ([0.3, 0.7], 0.02)
+    """
+
+    threshold: Threshold
+    counts: npt.NDArray[np.int64]
+    sigma: float
+    n: int
+
+    @property
+    def answers(self) -> npt.NDArray[np.float64]:
+        """The noisy counts as fractions of all records."""
+        return self.counts / self.n
+
+    @property
+    def noise(self) -> float:
+        """The standard deviation of the noise of every cell of `answers`."""
+        return self.sigma / self.n
+
+
+Measurement: TypeAlias = QueryMeasurement | TableMeasurement
+
+
+def measured_queries(measurements: Iterable[Measurement]) -> list[QueryMeasurement]:
+    """The single queries among some measurements."""
+    return [m for m in measurements if isinstance(m, QueryMeasurement)]
+
+
+def measured_tables(measurements: Iterable[Measurement]) -> list[TableMeasurement]:
+    """The tables among some measurements."""
+    return [m for m in measurements if isinstance(m, TableMeasurement)]

@@ -1,0 +1,54 @@
+"""Files that the first build wrote, kept as they were: they must load, and say what they said."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+import thresher as th
+
+OLD = Path(__file__).parent / "first_build"
+
+SAID = {
+    ("rap", "age=21, town=B"): (0.0817963033914566, 0.20422498936492217),
+    ("rap", "any of: town=C, pay=none"): (0.39120912551879883, 0.15765374776119406),
+    ("rap", "town=A"): (0.32866330941518146, 0.38594895240313926),
+    ("tables", "age=21, town=B"): (0.0736926297346751, 0.10510249850746273),
+    ("tables", "any of: town=C, pay=none"): (0.35537588596343994, 0.18292139823764925),
+    ("tables", "town=A"): (0.34002459049224854, 0.09594501547115064),
+    ("gaussian_joint", "age=21, town=B"): (0.07333333333333333, 0.013066666666666667),
+    ("gaussian_joint", "any of: town=C, pay=none"): (0.34, 0.032006665972366864),
+    ("gaussian_per_query", "age=21, town=B"): (0.06333333333333334, 0.03394819582834999),
+    ("gaussian_per_query", "any of: town=C, pay=none"): (0.32666666666666666, 0.03394819582834999),
+    ("all0", "town=A"): (0.0, None),
+}
+"""What the first build answered, and its error bar."""
+
+
+@pytest.mark.parametrize(("folder", "query"), SAID)
+def test_a_release_of_the_first_build_says_what_it_said(folder, query):
+    answer, bar = SAID[folder, query]
+    again = th.load(OLD / folder).answer(query)
+    assert again == pytest.approx(answer, rel=1e-6)
+    assert again.error_bar == (bar if bar is None else pytest.approx(bar, rel=1e-6))
+
+
+@pytest.mark.parametrize(
+    "folder", ["rap", "tables", "gaussian_joint", "gaussian_per_query", "all0"]
+)
+def test_a_release_of_the_first_build_can_be_saved_and_used(folder, tmp_path):
+    release = th.load(OLD / folder)
+    release.save(tmp_path / "again")
+    again = th.load(tmp_path / "again")
+    assert again.spent == release.spent
+    assert len(again.measurements) == len(release.measurements)
+    assert len(list(again.answer_all())) == 2
+
+
+def test_a_ledger_of_the_first_build_goes_on(tmp_path):
+    copy = tmp_path / "people.ledger"
+    copy.write_bytes((OLD / "people.ledger").read_bytes())
+    ledger = th.Ledger.open(copy)
+    assert (ledger.spent, ledger.remaining) == (Fraction(1, 4), Fraction(1, 4))
+    ledger.spend(Fraction(1, 4), release="third", who="ada")
+    assert th.Ledger.open(copy).remaining == 0
