@@ -9,10 +9,7 @@ demo: $(VENV)/.installed
 	$(BIN)/thresher demo
 
 test: lint
-	$(BIN)/coverage erase
-	$(BIN)/coverage run -m pytest
-	$(BIN)/coverage combine -q
-	$(BIN)/coverage report
+	$(BIN)/python -m pytest -n auto --dist loadgroup --cov
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

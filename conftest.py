@@ -2,6 +2,11 @@
 
 import os
 
+# Workers share the cores between them: a second thread inside one would only make both wait.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for library in ("NUMBA", "OPENBLAS", "OMP", "MKL"):
+        os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
 from hypothesis import settings
 
 # Imported whole before pytest collects doctests file by file: otherwise the first file collected
