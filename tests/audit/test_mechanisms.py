@@ -14,6 +14,7 @@ from universe import records_of, schema_of
 import thresher.mechanisms.adaptive_tables
 import thresher.mechanisms.rap
 import thresher.privacy.curator
+import thresher.privacy.requests
 from thresher.data.records import Records
 from thresher.mechanisms import RAP, AdaptiveTables, GaussianJoint, GaussianPerQuery
 from thresher.privacy import Randomness
@@ -93,9 +94,9 @@ def test_gaussian_mechanisms_keep_their_promise(kind):
 
 @pytest.mark.parametrize("kind", [GaussianPerQuery, GaussianJoint])
 def test_tables_that_each_spend_the_whole_budget_are_caught(kind, monkeypatch):
-    honest = thresher.privacy.curator.add_noise
+    honest = thresher.privacy.requests.add_noise
     monkeypatch.setattr(
-        thresher.privacy.curator, "add_noise",
+        thresher.privacy.requests, "add_noise",
         lambda counts, rho, _, randomness: honest(counts, rho, 1, randomness),
     )  # fmt: skip
     verdict = audit(gaussian(kind), NEIGHBOURS, DIFFERENCES, TRIALS, rho=RHO, seed=1)

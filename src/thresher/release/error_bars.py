@@ -16,7 +16,7 @@ from operator import and_, attrgetter, itemgetter
 import numpy as np
 import numpy.typing as npt
 
-from thresher.privacy.levels import selection_rate
+from thresher.privacy.ladder import selection_rate
 from thresher.privacy.measurements import (
     Measurement,
     QueryMeasurement,
