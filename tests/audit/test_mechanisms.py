@@ -11,8 +11,7 @@ import pytest
 from distinguisher import at_least, audit
 from universe import records_of, schema_of
 
-import thresher.mechanisms.adaptive_tables
-import thresher.mechanisms.rap
+import thresher.mechanisms.projector
 import thresher.privacy.curator
 import thresher.privacy.requests
 from thresher.data.records import Records
@@ -70,10 +69,11 @@ def adaptive_tables(records: Records, randomness: Randomness) -> float:
 @pytest.fixture(autouse=True)
 def resting_rows(monkeypatch):
     """D' stays where it is: how it moves is post-processing, and most of a fit's time."""
-    for module in (thresher.mechanisms.rap, thresher.mechanisms.adaptive_tables):
-        monkeypatch.setattr(
-            module, "project", lambda rows, *_, **__: Projection(rows, (1.0,), "noise")
-        )
+    monkeypatch.setattr(
+        thresher.mechanisms.projector,
+        "project",
+        lambda rows, *_, **__: Projection(rows, (1.0,), "noise"),
+    )
     threads = numba.get_num_threads()
     numba.set_num_threads(1)  # for two rows, a second thread only has to be waited for
     yield

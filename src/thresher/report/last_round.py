@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thresher.mechanisms.rap import RAP, targets_of
+from thresher.mechanisms.projector import targets_of
+from thresher.mechanisms.rap import RAP
 from thresher.privacy.measurements import measured_queries
 from thresher.relaxed.projection import project
 from thresher.relaxed.row_answers import answer_queries

@@ -58,25 +58,12 @@ WAYS = (
 def fits(scale: Scale, way: Way) -> Sequence[RoundsRun]:
     """Fits of each distribution in one of the ways."""
     grid = scale.future
-    rounds, per_round = grid.training_pair
     iterations = way.times * grid.overfitting_iterations
+    fixed = {
+        "optimizer": way.optimizer, "iterations": iterations, "every": max(iterations // 2, 1)
+    }  # fmt: skip
     return [
-        RoundsRun(
-            data=scale.data[-1],
-            epsilon=grid.epsilon,
-            k=grid.k,
-            r=grid.r,
-            size=grid.training_size,
-            rounds=rounds,
-            queries_per_round=per_round,
-            synthetic_rows=grid.synthetic_rows,
-            optimizer=way.optimizer,
-            seed=seed,
-            distribution=shape,
-            future=grid.training_future,
-            iterations=iterations,
-            every=max(iterations // 2, 1),
-        )
+        RoundsRun.of_scale(scale, shape, seed, **fixed)
         for shape in SHAPES
         for seed in range(grid.overfitting_repetitions)
     ]

@@ -64,7 +64,7 @@ class ReferenceFit(PresentFit):
         workload = self.workload(records)
         rap = self.mechanism_for(workload)
         assert isinstance(rap, RAP)
-        rho = float(rap._budget(records).rho) / self.rounds
+        rho = float(rap.budget_for(records).rho) / self.rounds
         began = time.process_time()
         self._fit(records, workload, rho, paper_way)
         seconds = time.process_time() - began
