@@ -32,7 +32,7 @@ from thresher.queries import (
     total_variation,
 )
 from thresher.release import Release
-from thresher.release.error_bars import Answer
+from thresher.release.answer import Answer
 from thresher.release.folder import load
 from thresher.schema import Schema
 from thresher.schema.features import Bins, Categorical, Feature, IntegerRange

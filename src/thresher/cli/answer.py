@@ -14,7 +14,7 @@ from thresher.cli.console import AsJson
 from thresher.errors import DataError, ParameterError
 from thresher.queries.query import Query
 from thresher.queries.query_lines import read_queries
-from thresher.release.error_bars import Answer
+from thresher.release.answer import Answer
 from thresher.release.folder import load
 
 

@@ -9,7 +9,7 @@ from thresher.evaluation.comparison import BASELINES
 from thresher.evaluation.errors import errors_of
 from thresher.mechanisms import Auto
 from thresher.queries.workload import Workload
-from thresher.release.error_bars import Answer
+from thresher.release.answer import Answer
 
 QUESTIONS = {
     "women with a bachelor's degree or more who earn over 50K": (

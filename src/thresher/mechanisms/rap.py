@@ -23,7 +23,7 @@ from thresher.queries.query import Query
 from thresher.queries.workload import Workload
 from thresher.relaxed.projection import OPTIMISERS
 from thresher.relaxed.rows import RelaxedRows
-from thresher.release.error_bars import detectable_error, prediction_error_of
+from thresher.release.prediction_error import detectable_error, prediction_error_of
 from thresher.release.sources import SyntheticRows
 
 Selection = Literal["oneshot", "iterative"]

@@ -1,7 +1,7 @@
-"""What is published of one fit: its answers, how wrong they may be, and the folder on disk."""
+"""What is published of one fit: its answers with their margins of error, and the folder on disk."""
 
-from thresher.release.error_bars import Answer
-from thresher.release.folder import load
+from thresher.release.answer import Answer
+from thresher.release.folder import check_free, load
 from thresher.release.release import Release
 
-__all__ = ["Answer", "Release", "load"]
+__all__ = ["Answer", "Release", "check_free", "load"]

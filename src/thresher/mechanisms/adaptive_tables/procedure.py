@@ -28,7 +28,7 @@ from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.projection import Stopping
 from thresher.relaxed.rows import RelaxedRows
-from thresher.release.error_bars import detectable_error, prediction_error_of
+from thresher.release.prediction_error import detectable_error, prediction_error_of
 from thresher.release.sources import RowsAndTables, SyntheticRows, margins_of
 from thresher.tables import slabs_of
 
