@@ -10,7 +10,7 @@ import numpy.typing as npt
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.rows import RelaxedRows
-from thresher.relaxed.tables import TableQueries, threshold_table
+from thresher.relaxed.tables import threshold_table
 from thresher.schema import Schema
 from thresher.tables import Answers, AnswersOf, Slab, Table
 
@@ -123,8 +123,7 @@ class Felt:
         hardly_anyone = np.float32(1.0 / rows.count)
         felt: dict[Threshold, npt.NDArray[np.float32]] = {}
         for whole, inside in self._through.items():
-            features = tuple(self._schema.index(name) for name in whole.features)
-            shares = threshold_table(some, TableQueries(features, whole.k))
+            shares = threshold_table(some, self._schema, whole)
             for table in inside:
                 axes = tuple(i for i, f in enumerate(whole.features) if f not in table.features)
                 others = tuple(i for i in range(whole.k) if i not in axes)

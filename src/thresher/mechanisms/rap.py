@@ -19,7 +19,6 @@ from thresher.queries.workload import Workload
 from thresher.relaxed.projection import OPTIMISERS, project
 from thresher.relaxed.row_answers import selected_queries
 from thresher.relaxed.rows import RelaxedRows
-from thresher.relaxed.tables import TableQueries
 from thresher.relaxed.targets import QueryTargets, TableTarget, Target
 from thresher.release.error_bars import detectable_error, prediction_error_of
 from thresher.release.sources import SyntheticRows
@@ -209,7 +208,6 @@ def targets_of(measured: Iterable[Measurement], schema: Schema) -> list[Target]:
         selected = selected_queries((m.query for m in queries), schema)
         targets.append(QueryTargets(selected, answers, sigma))
     for m in measured_tables(listed):
-        features = tuple(schema.index(name) for name in m.threshold.features)
         table = m.answers.astype(np.float32)
-        targets.append(TableTarget(TableQueries(features, m.threshold.r), table, m.noise))
+        targets.append(TableTarget(schema, m.threshold, table, m.noise))
     return targets
