@@ -24,7 +24,7 @@ FEW = 1 << 22
 """Steps of the dynamic programme, over all queries and rows, that numpy takes in about 20 ms.
 
 Compiled kernels are faster from far fewer steps on, but loading them takes about a second, and
-compiling them on a machine for the first time about ten.
+compiling them for the first time on a machine about seven.
 """
 
 HEAVIEST_SUM = 100
