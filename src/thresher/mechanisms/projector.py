@@ -9,7 +9,6 @@ from thresher.privacy.measurements import Measurement, measured_queries, measure
 from thresher.relaxed.projection import Projection, Stopping, project
 from thresher.relaxed.row_answers import selected_queries
 from thresher.relaxed.rows import RelaxedRows
-from thresher.relaxed.tables import TableQueries
 from thresher.relaxed.targets import QueryTargets, TableTarget, Target
 from thresher.schema import Schema
 
@@ -82,7 +81,6 @@ def targets_of(measured: Iterable[Measurement], schema: Schema) -> list[Target]:
         selected = selected_queries((m.query for m in queries), schema)
         targets.append(QueryTargets(selected, answers, sigma))
     for m in measured_tables(listed):
-        features = tuple(schema.index(name) for name in m.threshold.features)
         table = m.answers.astype(np.float32)
-        targets.append(TableTarget(TableQueries(features, m.threshold.r), table, m.noise))
+        targets.append(TableTarget(schema, m.threshold, table, m.noise))
     return targets

@@ -1,11 +1,8 @@
 """What is asked: thresholds, single queries, workloads, and the analysts' language."""
 
 from thresher.queries.condition import Condition
-from thresher.queries.distributions import (
-    FeatureDistribution,
-    draw_thresholds,
-    threshold_workload,
-)
+from thresher.queries.distributions import FeatureDistribution
+from thresher.queries.draws import draw_thresholds, threshold_workload
 from thresher.queries.drift import drifted, total_variation
 from thresher.queries.history import History, augment, small_history
 from thresher.queries.language import ParseError

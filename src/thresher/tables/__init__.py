@@ -9,7 +9,6 @@ from thresher.tables.threshold_table import (
     ThresholdTable,
     check_fits,
     coefficient,
-    threshold_slabs,
 )
 
 __all__ = [
@@ -23,5 +22,4 @@ __all__ = [
     "check_fits",
     "coefficient",
     "slabs_of",
-    "threshold_slabs",
 ]

@@ -14,7 +14,7 @@ from thresher.mechanisms.adaptive_tables.candidates import (
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.rows import RelaxedRows
-from thresher.relaxed.tables import TableQueries, threshold_table
+from thresher.relaxed.tables import threshold_table
 from thresher.tables import Answers, AnswersOf, Slab, Table
 
 LARGEST_WEIGHED = 1 << 22
@@ -88,8 +88,7 @@ class ErrorWeights:
         hardly_anyone = np.float32(1.0 / rows.count)
         weights: dict[Threshold, Weights] = {}
         for whole, parts in self._parts_of.items():
-            features = tuple(self._schema.index(name) for name in whole.features)
-            shares = threshold_table(sample, TableQueries(features, whole.k))
+            shares = threshold_table(sample, self._schema, whole)
             for table in parts:
                 largest = _largest_share_within(shares, whole, table, hardly_anyone)
                 weights[table] = np.maximum(weights.get(table, np.float32(0.0)), largest)
