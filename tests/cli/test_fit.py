@@ -91,23 +91,23 @@ def test_a_large_epsilon_warns_once(fit):
 MISTAKES = [
     ("", "Missing option"),
     ("-o r", "how much may be spent? Give --epsilon, or --rho"),
-    ("--epsilon 0 -o r", "epsilon must be a finite number above 0"),
-    ("--epsilon -1 -o r", "epsilon must be a finite number above 0"),
-    ("--epsilon nan -o r", "epsilon must be a finite number above 0"),
-    ("--epsilon inf -o r", "epsilon must be a finite number above 0"),
+    ("--epsilon 0 -o r", "--epsilon must be a finite number above 0"),
+    ("--epsilon -1 -o r", "--epsilon must be a finite number above 0"),
+    ("--epsilon nan -o r", "--epsilon must be a finite number above 0"),
+    ("--epsilon inf -o r", "--epsilon must be a finite number above 0"),
     ("--epsilon one -o r", "'--epsilon'"),
-    ("--epsilon 1 --rho 1 -o r", "either epsilon or rho, not both"),
-    ("--epsilon 1 --delta 2 -o r", "delta must lie between 0 and 1"),
-    ("--rho 1 --delta 1e-9 -o r", "delta belongs to epsilon"),
-    ("--rho one -o r", "rho must be a finite number above 0"),
+    ("--epsilon 1 --rho 1 -o r", "give either --epsilon or --rho, not both"),
+    ("--epsilon 1 --delta 2 -o r", "--delta must lie between 0 and 1"),
+    ("--rho 1 --delta 1e-9 -o r", "--delta belongs to --epsilon"),
+    ("--rho one -o r", "--rho must be a finite number above 0"),
     ("--rho 1 --accounting loose -o r", "'--accounting'"),
     ("--rho 1 --mechanism magic -o r", "there is no mechanism 'magic'; known are: auto, "),
     ("--rho 1 --mechanism all0 --rounds 3 -o r", "all0 has no setting --rounds"),
     ("--rho 1 --rounds 0 -o r", "'--rounds'"),
     ("--rho 1 --queries-per-round 0 -o r", "'--queries-per-round'"),
-    ("--rho 1 --optimizer newton -o r", "optimizer must be one of"),
-    ("--rho 1 --selection both -o r", "selection must be"),
-    ("--rho 1 --seed -1 -o r", "seed must be a whole number of at least 0"),
+    ("--rho 1 --optimizer newton -o r", "--optimizer must be one of"),
+    ("--rho 1 --selection both -o r", "--selection must be"),
+    ("--rho 1 --seed -1 -o r", "'--seed'"),
     ("--rho 1 --synthetic-rows 999999999999 -o r", "GiB of memory"),
     ("--rho 1 --workload none.json -o r", "none.json: cannot be read: No such file"),
     ("--rho 1 --workload r4.json -o r", "r4.json: threshold 1: r must be a whole number from 1"),
@@ -132,6 +132,7 @@ def test_a_mistake_is_one_line_status_2_and_costs_nothing(fit, folder, words, cu
     Path("r4.json").write_text('{"thresholds": [{"features": ["age", "town"], "r": 4}]}')
     Path("shoe.json").write_text('{"thresholds": [{"features": ["shoe"]}]}')
     Path("kept.partial").mkdir()
+    Path("kept.partial/journal.jsonl").write_text('{"format": "x"}\n{"paying": "1/2"}\n')
     ledger = Ledger.create("small", Fraction(1, 4))
     told = fit(words)
     assert told.status == 2
@@ -211,7 +212,7 @@ def test_ctrl_c_before_anything_is_paid(fit, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("thresher.cli.fit.load_records", interrupted)
+    monkeypatch.setattr("thresher.cli.paying.load_records", interrupted)
     told = fit("--rho 1 -o release")
     assert told.status == 130
     assert told.err.splitlines()[-1] == "thresher: interrupted"
