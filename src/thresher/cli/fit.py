@@ -70,7 +70,7 @@ def fit(
 
     Example:
         thresher fit people.csv --schema schema.json --workload workload.json \
-            --epsilon 1 --delta 1e-9 --ledger people.ledger --output people-release
+            --epsilon 1 --ledger people.ledger --output people-release
     """
     check_budget(epsilon, delta, rho)
     settings = given(

@@ -35,7 +35,7 @@ def create(
     Everything that is ever released from the data set must fit into it.
 
     Example:
-        thresher ledger create people.ledger --epsilon 1 --delta 1e-9 --data people
+        thresher ledger create people.ledger --epsilon 1 --delta 1e-9
     """
     if path.exists():
         raise LedgerError(f"{path} exists already: `thresher ledger show {path}` shows it")

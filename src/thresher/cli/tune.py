@@ -82,7 +82,7 @@ def tune_command(
 
     Example:
         thresher tune people.csv --schema schema.json --workload workload.json \
-            --epsilon 1 --search diagonal --rounds 1,4,16 --queries-per-round 4,16,64 \
+            --epsilon 1 --rounds 1,4,16 --queries-per-round 4,16,64 \
             --ledger people.ledger --output people-release
     """
     check_budget(epsilon, delta, rho)

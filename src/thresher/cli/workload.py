@@ -132,7 +132,7 @@ def augmented(
     future queries are answered as well as before.
 
     Example:
-        thresher workload augment past.json --schema schema.json --output more.json
+        thresher workload augment past.json --schema schema.json -o more.json
     """
     past = Workload.load(workload, load_schema("adult", schema))
     work = augment(past, seed=seed, add=add)
