@@ -11,7 +11,10 @@ from hypothesis import settings
 
 # Imported whole before pytest collects doctests file by file: otherwise the first file collected
 # is imported a second time, and its classes are not those that the package knows.
-import thresher  # noqa: F401
+import thresher
+
+for name in thresher.__all__:
+    getattr(thresher, name)
 
 # A first call compiles kernels and loads files; no test here measures time. Where a submission is
 # judged, the same examples are tried every time; everywhere else, new ones.
