@@ -1,6 +1,7 @@
 """Hook of mkdocs: lists every command's options on the page of the command line."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -32,7 +33,7 @@ def table(words: list[str]) -> str:
 def _default(parameter: Any) -> str:
     if parameter.required:
         return "required"
-    plain = isinstance(parameter.default, int | float | str)
+    plain = isinstance(parameter.default, int | float | str | Path)
     return f"`{parameter.default}`" if plain and parameter.default is not False else ""
 
 

@@ -17,7 +17,8 @@ from thresher.report import report_page
 PICTURE = Path(__file__).with_suffix(".png")
 WIDTH, HEIGHT = 1000, 915
 ONLY_SOME = """<style>
-section:not(:nth-of-type(5)):not(:nth-of-type(6)), details, section > p:first-of-type { display: none; }
+section:not(:nth-of-type(5)):not(:nth-of-type(6)) { display: none; }
+details, section > p:first-of-type { display: none; }
 section:nth-of-type(5) figure:not(:nth-of-type(6)):not(:nth-of-type(4)) { display: none; }
 section:nth-of-type(6) figure:not(:nth-of-type(3)):not(:nth-of-type(6)) { display: none; }
 </style></head>"""
