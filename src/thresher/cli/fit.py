@@ -7,23 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from thresher.cli import options
 from thresher.cli.console import print_json, say, show
-from thresher.cli.options import (
-    AccountingOption,
-    AsJson,
-    Data,
-    Delta,
-    Epsilon,
-    LedgerFile,
-    Output,
-    Overwrite,
-    Resume,
-    Rho,
-    SchemaFile,
-    Seed,
-    SyntheticRows,
-    WorkloadFile,
-)
 from thresher.cli.paying import check_budget, given, prepare, spent
 from thresher.errors import ParameterError
 from thresher.mechanisms import MECHANISMS
@@ -32,13 +17,13 @@ from thresher.release import Release
 
 
 def fit(
-    data: Data,
-    workload: WorkloadFile,
-    output: Output,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
-    schema: SchemaFile = None,
+    data: options.Data,
+    workload: options.WorkloadFile,
+    output: options.Output,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = None,
+    rho: options.Rho = None,
+    schema: options.SchemaFile = None,
     mechanism: Annotated[
         str, typer.Option(metavar="NAME", help=f"One of: {', '.join(MECHANISMS)}.")
     ] = "auto",
@@ -48,7 +33,7 @@ def fit(
     queries_per_round: Annotated[
         int | None, typer.Option(metavar="NUMBER", help="K, queries measured per round.", min=1)
     ] = None,
-    synthetic_rows: SyntheticRows = None,
+    synthetic_rows: options.SyntheticRows = None,
     optimizer: Annotated[
         str | None, typer.Option(metavar="NAME", help="How D' is fitted. The paper uses `adam`.")
     ] = None,
@@ -56,12 +41,12 @@ def fit(
         str | None,
         typer.Option(metavar="NAME", help="`oneshot` (OSAS, the default) or `iterative` (AS)."),
     ] = None,
-    seed: Seed = None,
-    accounting: AccountingOption = "tight",
-    ledger: LedgerFile = None,
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    as_json: AsJson = False,
+    seed: options.Seed = None,
+    accounting: options.AccountingOption = "tight",
+    ledger: options.LedgerFile = None,
+    resume: options.Resume = False,
+    overwrite: options.Overwrite = False,
+    as_json: options.AsJson = False,
 ) -> None:
     r"""Fit a release: spend a privacy budget on private records, once.
 

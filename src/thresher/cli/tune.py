@@ -5,24 +5,8 @@ from typing import Annotated
 
 import typer
 
+from thresher.cli import options
 from thresher.cli.console import print_json, say, show
-from thresher.cli.options import (
-    AccountingOption,
-    AsJson,
-    Data,
-    Delta,
-    Epsilon,
-    LedgerFile,
-    Output,
-    Overwrite,
-    Resume,
-    Rho,
-    SchemaFile,
-    Seed,
-    SyntheticRows,
-    WorkloadFile,
-    positive,
-)
 from thresher.cli.paying import check_budget, given, prepare, spent
 from thresher.errors import ParameterError
 from thresher.mechanisms.rap import RAP
@@ -32,13 +16,13 @@ PAPER = Grid()
 
 
 def tune_command(
-    data: Data,
-    workload: WorkloadFile,
-    output: Output,
-    epsilon: Epsilon = None,
-    delta: Delta = None,
-    rho: Rho = None,
-    schema: SchemaFile = None,
+    data: options.Data,
+    workload: options.WorkloadFile,
+    output: options.Output,
+    epsilon: options.Epsilon = None,
+    delta: options.Delta = None,
+    rho: options.Rho = None,
+    schema: options.SchemaFile = None,
     search: Annotated[
         Search,
         typer.Option(
@@ -56,23 +40,23 @@ def tune_command(
         str,
         typer.Option(
             metavar="SHARE", help="At most this share of the budget goes into the search.",
-            callback=positive,
+            callback=options.positive,
         ),
     ] = str(SEARCHING),
     choosing: Annotated[
         str,
         typer.Option(
             metavar="SHARE", help="Of it, this share of the budget goes into comparing trials.",
-            callback=positive,
+            callback=options.positive,
         ),
     ] = str(CHOOSING),
-    synthetic_rows: SyntheticRows = None,
-    seed: Seed = None,
-    accounting: AccountingOption = "tight",
-    ledger: LedgerFile = None,
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    as_json: AsJson = False,
+    synthetic_rows: options.SyntheticRows = None,
+    seed: options.Seed = None,
+    accounting: options.AccountingOption = "tight",
+    ledger: options.LedgerFile = None,
+    resume: options.Resume = False,
+    overwrite: options.Overwrite = False,
+    as_json: options.AsJson = False,
 ) -> None:  # fmt: skip
     r"""Choose the rounds and queries per round of RAP within one budget, and fit a release.
 
