@@ -18,7 +18,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from thresher.errors import ParameterError, QueryError
+from thresher.errors import ParameterError
+from thresher.queries.subsets import Subsets
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.schema import Schema
@@ -136,9 +137,17 @@ class FeatureDistribution:
             >>> round(third.chance(Threshold(("sex", "age"))) * 11, 9)
             6.0
         """
-        subsets = _WeightedSubsets(self, threshold.k, None)
+        subsets = self.subsets(threshold.k)
         wanted = [subsets.weights[self.schema.index(name)] for name in threshold.features]
         return float(Fraction(math.prod(wanted), subsets.total))
+
+    def subsets(self, k: int, max_queries: int | None = None) -> Subsets:
+        """The k-subsets of features, weighted by the product of their probabilities."""
+        exact = [Fraction(probability) for probability in self.probabilities]
+        common = math.lcm(*(probability.denominator for probability in exact))
+        whole = [int(probability * common) for probability in exact]
+        shared = math.gcd(*whole)
+        return Subsets(self.schema, k, max_queries, [weight // shared for weight in whole])
 
 
 def draw_thresholds(
@@ -167,8 +176,7 @@ def draw_thresholds(
         >>> len(future), len(set(future)) <= 364
         (1000, True)
     """
-    subsets = _WeightedSubsets(distribution, k, max_queries)
-    subsets.check(size)
+    subsets = _some_subsets(distribution, k, size, max_queries)
     source = random.Random(seed)
     return tuple(Threshold(subsets.draw(source), r) for _ in range(size))
 
@@ -235,10 +243,7 @@ def draw_distinct(
     Raises:
         ParameterError: There are not so many.
     """
-    subsets = _WeightedSubsets(distribution, k, max_queries)
-    for threshold in excluding:
-        subsets.remove(threshold.features)
-    subsets.check(size)
+    subsets = _some_subsets(distribution, k, size, max_queries, excluding)
     source = random.Random(seed)
     listed = []
     for done in range(size):
@@ -252,90 +257,23 @@ def draw_distinct(
     return tuple(listed)
 
 
-class _WeightedSubsets:
-    """The k-subsets of features with the product of their probabilities as weight.
-
-    As with a workload's uniform ranks, none is listed. The weight of all subsets that begin alike
-    is known, less what was removed of them, so a rank below the total leads to one subset.
-    """
-
-    def __init__(self, distribution: FeatureDistribution, k: int, max_queries: int | None) -> None:
-        schema = distribution.schema
-        if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= len(schema):
-            raise ParameterError(
-                f"k must be a whole number from 1 to d = {len(schema)} (the number of features), "
-                f"not {k!r}"
-            )
-        exact = [Fraction(probability) for probability in distribution.probabilities]
-        common = math.lcm(*(probability.denominator for probability in exact))
-        whole = [int(probability * common) for probability in exact]
-        shared = math.gcd(*whole)
-        self.weights = [weight // shared for weight in whole]
-        self.names, self.sizes, self.k, self.limit = schema.names, schema.sizes, k, max_queries
-        self._schema = schema
-        self._sums: dict[tuple[int, int, int | None], int] = {}
-        self._removed: dict[tuple[int, ...], int] = {}
-
-    @property
-    def total(self) -> int:
-        """The weight of all that is left."""
-        return self._sum(0, self.k, self.limit) - self._removed.get((), 0)
-
-    def check(self, size: int) -> None:
-        if size < 1:
-            raise ParameterError(f"the size of a workload must be at least 1, not {size}")
-        if not self.total:
-            filtered = "" if self.limit is None else f" with at most {self.limit} queries"
-            raise ParameterError(
-                f"no threshold of {self.k} features{filtered} has a probability above 0: give more "
-                "features a probability, or choose a smaller k"
-            )
-
-    def remove(self, features: Iterable[str]) -> None:
-        """Never draw this subset (again)."""
-        places = tuple(sorted(self._schema.index(name) for name in features))
-        if len(places) != self.k:
-            raise QueryError(f"a threshold over {self.k} features was expected")
-        if (places in self._removed) or not self._fits(places):
-            return
-        weight = math.prod(self.weights[i] for i in places)
-        for length in range(self.k + 1):
-            begun = places[:length]
-            self._removed[begun] = self._removed.get(begun, 0) + weight
-
-    def draw(self, source: random.Random) -> tuple[str, ...]:
-        """One subset, with a probability proportional to its weight."""
-        rank = source.randrange(self.total)
-        chosen: tuple[int, ...] = ()
-        weight, limit, first = 1, self.limit, 0
-        while len(chosen) < self.k:
-            missing = self.k - len(chosen) - 1
-            for i in range(first, len(self.names)):
-                below = None if limit is None else limit // self.sizes[i]
-                begun = (*chosen, i)
-                here = weight * self.weights[i] * self._sum(i + 1, missing, below)
-                here -= self._removed.get(begun, 0)
-                if rank < here:
-                    break
-                rank -= here
-            chosen, weight, limit, first = begun, weight * self.weights[i], below, i + 1
-        return tuple(self.names[i] for i in chosen)
-
-    def _fits(self, places: tuple[int, ...]) -> bool:
-        return self.limit is None or math.prod(self.sizes[i] for i in places) <= self.limit
-
-    def _sum(self, first: int, k: int, limit: int | None) -> int:
-        """The weight of all k-subsets of the features from `first` on within the limit."""
-        if k == 0 or (limit is not None and limit < 1):
-            return int(limit is None or limit >= 1)
-        last = len(self.names) - k
-        if first > last:
-            return 0
-        if (first, k, limit) not in self._sums:
-            # From the back, so that the recursion is only k deep.
-            total = 0
-            for i in range(last, first - 1, -1):
-                below = None if limit is None else limit // self.sizes[i]
-                total += self.weights[i] * self._sum(i + 1, k - 1, below)
-                self._sums[i, k, limit] = total
-        return self._sums[first, k, limit]
+def _some_subsets(
+    distribution: FeatureDistribution,
+    k: int,
+    size: int,
+    max_queries: int | None,
+    excluding: Iterable[Threshold] = (),
+) -> Subsets:
+    """The subsets to draw from, of which there is at least one."""
+    subsets = distribution.subsets(k, max_queries)
+    for threshold in excluding:
+        subsets.remove(threshold.features)
+    if size < 1:
+        raise ParameterError(f"the size of a workload must be at least 1, not {size}")
+    if not subsets.total:
+        filtered = "" if max_queries is None else f" with at most {max_queries} queries"
+        raise ParameterError(
+            f"no threshold of {k} features{filtered} has a probability above 0: give more "
+            "features a probability, or choose a smaller k"
+        )
+    return subsets
