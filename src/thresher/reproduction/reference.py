@@ -21,7 +21,7 @@ from thresher.mechanisms import RAP
 from thresher.queries import Workload
 from thresher.relaxed.rows import RelaxedRows, offsets_of
 from thresher.reproduction.data import records_of
-from thresher.reproduction.grid import Result, Sources, UnavailableError
+from thresher.reproduction.running import Result, Sources, UnavailableError
 from thresher.reproduction.tasks import PresentFit
 
 Array = npt.NDArray[Any]

@@ -15,7 +15,7 @@ from thresher.relaxed.projection import Stopping
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.sources import SyntheticRows
 from thresher.reproduction.data import records_of
-from thresher.reproduction.grid import Result, Sources
+from thresher.reproduction.running import Result, Sources
 from thresher.reproduction.scales import Scale
 from thresher.reproduction.tasks import DIGITS, FutureFit, Shape
 

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from thresher.reproduction import plots
-from thresher.reproduction.figure import Context, PaperFigure
 from thresher.reproduction.future_error import NAMES
-from thresher.reproduction.grid import Task
+from thresher.reproduction.paper_figure import Context, PaperFigure
+from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Scale
 from thresher.reproduction.tasks import Shape
 from thresher.reproduction.training import TrainingRun

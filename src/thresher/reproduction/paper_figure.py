@@ -17,7 +17,7 @@ from thresher.evaluation.future import student_t
 from thresher.files import write_text
 from thresher.reproduction import plots
 from thresher.reproduction.data import title_of
-from thresher.reproduction.grid import Result, Store, Task
+from thresher.reproduction.running import Result, Store, Task
 from thresher.reproduction.scales import Scale
 
 
@@ -112,12 +112,12 @@ def means_of(frame: pd.DataFrame, by: Sequence[str], *columns: str) -> pd.DataFr
     return frame.groupby(list(by))[list(columns)].mean().reset_index()
 
 
-def mean_and_reach(values: Iterable[float]) -> tuple[float, float]:
-    """A mean, and how far its 95 % interval reaches to both sides (Student's t).
+def mean_and_margin(values: Iterable[float]) -> tuple[float, float]:
+    """A mean, and how far its 95 % interval extends to both sides (Student's t).
 
     Example:
-        >>> mean, reach = mean_and_reach([0.1, 0.3])
-        >>> round(mean, 3), round(reach, 3)
+        >>> mean, margin = mean_and_margin([0.1, 0.3])
+        >>> round(mean, 3), round(margin, 3)
         (0.2, 1.271)
     """
     listed = [float(value) for value in values]

@@ -10,8 +10,8 @@ from distributed import LocalCluster
 
 from thresher.errors import ParameterError, ResourceError
 from thresher.parallel import cores
-from thresher.reproduction.forms import FormTiming
-from thresher.reproduction.grid import (
+from thresher.reproduction.query_forms import FormTiming
+from thresher.reproduction.running import (
     Skipped,
     Store,
     Task,
@@ -195,7 +195,7 @@ def test_workers_with_several_threads_are_refused(tmp_path):
 
 
 def test_no_scheduler(tmp_path, monkeypatch):
-    monkeypatch.setattr("thresher.reproduction.grid.CONNECTING", 0.5)
+    monkeypatch.setattr("thresher.reproduction.running.CONNECTING", 0.5)
     with (
         Store(tmp_path / "r.csv") as store,
         pytest.raises(ParameterError, match="no scheduler answers"),

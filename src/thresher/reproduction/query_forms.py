@@ -13,7 +13,7 @@ from thresher.relaxed.surrogate import (
     threshold_by_inclusion_exclusion,
     threshold_by_partitions,
 )
-from thresher.reproduction.grid import Result, Sources, Task
+from thresher.reproduction.running import Result, Sources, Task
 
 
 @dataclass(frozen=True, kw_only=True)
