@@ -14,7 +14,7 @@ from thresher.cli.options import AsJson, usable_path
 from thresher.errors import ParameterError
 
 if TYPE_CHECKING:
-    from thresher.reproduction.grid import Sources, Workforce
+    from thresher.reproduction.running import Sources, Workforce
     from thresher.reproduction.scales import Scale
 
 NEEDED = ("matplotlib", "statsmodels", "joblib", "distributed")
