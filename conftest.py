@@ -11,9 +11,15 @@ from hypothesis import settings
 
 # Imported whole before pytest collects doctests file by file: otherwise the first file collected
 # is imported a second time, and its classes are not those that the package knows.
-import thresher  # noqa: F401
+import thresher
+
+for name in thresher.__all__:
+    getattr(thresher, name)
 
 # A first call compiles kernels and loads files; no test here measures time. Where a submission is
 # judged, the same examples are tried every time; everywhere else, new ones.
 settings.register_profile("thresher", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("thresher")
+# `make fuzz` asks for this one.
+examples = int(os.environ.get("EXAMPLES", "10000"))
+settings.register_profile("fuzz", deadline=None, derandomize=False, max_examples=examples)

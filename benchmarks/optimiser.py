@@ -8,8 +8,8 @@ per cent, above the least misfit that any of them has reached in this run, and i
 import time
 
 import thresher as th
-from thresher.mechanisms.adaptive_tables import near_product
-from thresher.mechanisms.rap import targets_of
+from thresher.mechanisms.adaptive_tables.start import near_product
+from thresher.mechanisms.projector import targets_of
 from thresher.relaxed.projection import Stopping, project
 
 TABLES = 200

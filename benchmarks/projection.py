@@ -22,17 +22,27 @@ from dataclasses import dataclass  # noqa: E402
 import numpy as np  # noqa: E402
 from numpy.typing import NDArray  # noqa: E402
 
+from thresher.queries import Threshold  # noqa: E402
 from thresher.relaxed.optimisers import Iterate, Optimiser, PaperAdam  # noqa: E402
 from thresher.relaxed.projection import OPTIMISERS, Stopping, project  # noqa: E402
 from thresher.relaxed.rows import RelaxedRows, offsets_of  # noqa: E402
 from thresher.relaxed.selected import SelectedQueries, answers  # noqa: E402
 from thresher.relaxed.sparsemax import sparsemax  # noqa: E402
-from thresher.relaxed.tables import TableQueries, threshold_table  # noqa: E402
+from thresher.relaxed.tables import threshold_table  # noqa: E402
 from thresher.relaxed.targets import Misfit, QueryTargets, TableTarget  # noqa: E402
+from thresher.schema import IntegerRange, Schema  # noqa: E402
 
 # Like ADULT in its finest coding: 14 features, d' = 588.
 SIZES = (85, 9, 100, 16, 7, 15, 6, 5, 2, 110, 90, 99, 42, 2)
 ROWS = 1000
+SCHEMA = Schema(
+    IntegerRange(name=f"f{i}", low=0, high=size - 1, nulls=0) for i, size in enumerate(SIZES)
+)
+
+
+def threshold_on(features: tuple[int, ...], r: int) -> Threshold:
+    """The threshold over features given by position."""
+    return Threshold((SCHEMA.names[i] for i in features), r)
 
 
 def best_time(action: Callable[[], object], repeats: int = 30) -> float:
@@ -100,9 +110,10 @@ def compare_tables() -> None:
     chosen = [tuple(int(f) for f in rng.choice(len(SIZES), 3, replace=False)) for _ in range(64)]
     print("\n64 random 3-way tables, loss and gradient, one core")
     for r in (3, 2, 1):
-        tables = [TableQueries(features, r) for features in chosen]
+        tables = [threshold_on(features, r) for features in chosen]
         targets = tuple(
-            TableTarget(table, np.zeros(table.shape(SIZES), np.float32), 1.0) for table in tables
+            TableTarget(SCHEMA, table, np.zeros(table.shape(SCHEMA), np.float32), 1.0)
+            for table in tables
         )
         misfit = Misfit(targets, SIZES)
         spent = best_time(lambda m=misfit: m.residuals(start.columns, gradient), 3) / 1e3
@@ -199,8 +210,8 @@ def compare_optimisers() -> None:
     print("\nFour rounds of the 32 worst of 16 tables; all errors after the last round")
     print("k r sigma | optimiser    iterations seconds  misfit max error mean error")
     for k, r, sigma in cases:
-        tables = [TableQueries(features, r) for features in _small_tables(k)]
-        truth = np.concatenate([threshold_table(people, table).ravel() for table in tables])
+        tables = [threshold_on(features, r) for features in _small_tables(k)]
+        truth = np.concatenate([threshold_table(people, SCHEMA, table).ravel() for table in tables])
         for name, optimiser in candidates.items():
             outcome = _rounds(tables, truth, sigma, optimiser)
             print(f"{k} {r} {sigma:5.3f} | {name:12} {outcome}")
@@ -213,7 +224,7 @@ def _small_tables(k: int) -> list[tuple[int, ...]]:
 
 
 def _rounds(
-    tables: list[TableQueries], truth: NDArray[np.float32], sigma: float, optimiser: Optimiser
+    tables: list[Threshold], truth: NDArray[np.float32], sigma: float, optimiser: Optimiser
 ) -> str:
     rng = np.random.default_rng(0)
     rows = RelaxedRows.uniform(SIZES, ROWS, rng)
@@ -234,13 +245,13 @@ def _rounds(
     return f"{iterations:10} {spent:7.1f} {misfit:7.2f} {error.max():9.4f} {error.mean():10.2e}"
 
 
-def _columns_of(table: TableQueries) -> NDArray[np.int64]:
-    cells = np.array(list(np.ndindex(*table.shape(SIZES))))
-    return cells + offsets_of(SIZES)[list(table.features)]
+def _columns_of(table: Threshold) -> NDArray[np.int64]:
+    cells = np.array(list(np.ndindex(*table.shape(SCHEMA))))
+    return cells + offsets_of(SIZES)[[SCHEMA.index(name) for name in table.features]]
 
 
-def _all_answers(rows: RelaxedRows, tables: list[TableQueries]) -> NDArray[np.float32]:
-    return np.concatenate([threshold_table(rows, table).ravel() for table in tables])
+def _all_answers(rows: RelaxedRows, tables: list[Threshold]) -> NDArray[np.float32]:
+    return np.concatenate([threshold_table(rows, SCHEMA, table).ravel() for table in tables])
 
 
 def compare_high_targets() -> None:

@@ -12,12 +12,9 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from thresher.privacy.ladder import selection_rate
 from thresher.privacy.randomness import SystemRandomness
-from thresher.privacy.selection import (
-    levelwise_selection,
-    oneshot_adaptive_selection,
-    selection_rate,
-)
+from thresher.privacy.selection import levelwise_selection, oneshot_adaptive_selection
 
 QUERIES = 10**7
 SLAB = 10**6

@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 import thresher as th
-from thresher.relaxed import RelaxedRows
+from thresher.relaxed.rows import RelaxedRows
 from thresher.release.sources import SyntheticRows
 
 COUNT = 16

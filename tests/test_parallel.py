@@ -65,6 +65,12 @@ def test_nothing_to_do(workers):
     assert list(in_order(str, [])) == []
 
 
+def test_one_piece_starts_no_thread(workers):
+    before = threading.active_count()
+    [found] = in_order(lambda _: (threading.current_thread(), threading.active_count()), ["one"])
+    assert found == (threading.current_thread(), before)
+
+
 def test_work_inside_work(workers):
     def work(i):
         return sum(in_order(lambda j: i * j, range(5)))

@@ -1,41 +1,73 @@
 """Answers to very many r-of-k queries about sensitive records, under differential privacy."""
 
-from thresher.data import Records, datasets, read
-from thresher.data.drafting import draft_schema
-from thresher.data.exact import exact_answer, exact_answers, exact_slabs
-from thresher.errors import (
-    BudgetError,
-    DataError,
-    LedgerError,
-    ParameterError,
-    QueryError,
-    ReleaseError,
-    ResourceError,
-    SchemaError,
-    ThresherError,
-)
-from thresher.evaluation import FutureError, future_error, present_error
-from thresher.mechanisms import RAP, AdaptiveTables, All0, Auto, GaussianJoint, GaussianPerQuery
-from thresher.mechanisms.tuning import Grid, Tuned, tune
-from thresher.privacy import Budget, Curator, InsecureSeededRandomness, Ledger, PrivacyWarning
-from thresher.queries import (
-    Condition,
-    FeatureDistribution,
-    History,
-    Query,
-    Threshold,
-    Workload,
-    augment,
-    draw_thresholds,
-    drifted,
-    threshold_workload,
-    total_variation,
-)
-from thresher.release import Release
-from thresher.release.error_bars import Answer
-from thresher.release.folder import load
-from thresher.schema import Schema
-from thresher.schema.features import Bins, Categorical, Feature, IntegerRange
+from typing import TYPE_CHECKING
+
+from thresher.lazy import attach
+
+if TYPE_CHECKING:
+    from thresher.data import Records, datasets, read
+    from thresher.data.drafting import draft_schema
+    from thresher.data.exact import exact_answer, exact_answers, exact_slabs
+    from thresher.errors import (
+        BudgetError,
+        DataError,
+        LedgerError,
+        ParameterError,
+        QueryError,
+        ReleaseError,
+        ResourceError,
+        SchemaError,
+        ThresherError,
+    )
+    from thresher.evaluation import FutureError, future_error, present_error
+    from thresher.mechanisms import RAP, AdaptiveTables, All0, Auto, GaussianJoint, GaussianPerQuery
+    from thresher.mechanisms.tuning import Grid, Tuned, tune
+    from thresher.privacy import Budget, Curator, InsecureSeededRandomness, Ledger, PrivacyWarning
+    from thresher.queries import (
+        Condition,
+        FeatureDistribution,
+        History,
+        Query,
+        Threshold,
+        Workload,
+        augment,
+        draw_thresholds,
+        drifted,
+        threshold_workload,
+        total_variation,
+    )
+    from thresher.release import Release
+    from thresher.release.answer import Answer
+    from thresher.release.folder import load
+    from thresher.schema import Schema
+    from thresher.schema.features import Bins, Categorical, Feature, IntegerRange
+else:
+    __getattr__, __dir__ = attach(
+        __name__,
+        {
+            "thresher.data": "Records read",
+            "thresher.data.datasets": "datasets",
+            "thresher.data.drafting": "draft_schema",
+            "thresher.data.exact": "exact_answer exact_answers exact_slabs",
+            "thresher.errors": (
+                "BudgetError DataError LedgerError ParameterError QueryError "
+                "ReleaseError ResourceError SchemaError ThresherError"
+            ),
+            "thresher.evaluation": "FutureError future_error present_error",
+            "thresher.mechanisms": "RAP AdaptiveTables All0 Auto GaussianJoint GaussianPerQuery",
+            "thresher.mechanisms.tuning": "Grid Tuned tune",
+            "thresher.privacy": "Budget Curator InsecureSeededRandomness Ledger PrivacyWarning",
+            "thresher.queries": (
+                "Condition FeatureDistribution History Query Threshold Workload augment "
+                "draw_thresholds drifted threshold_workload total_variation"
+            ),
+            "thresher.release": "Release",
+            "thresher.release.answer": "Answer",
+            "thresher.release.folder": "load",
+            "thresher.schema": "Schema",
+            "thresher.schema.features": "Bins Categorical Feature IntegerRange",
+        },
+    )
 
 __all__ = [
     "RAP",

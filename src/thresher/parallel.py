@@ -1,8 +1,8 @@
 """Work on all cores: many independent pieces, each on one core, results in order.
 
 The pieces are large (a slab of a table), so that cores rarely wait for each other. Matrix
-products inside a piece stay on its core: left to themselves, BLAS and this module would each
-start a thread per core, and on a busy machine such threads mostly wait for one another.
+products inside a piece stay on its core. Otherwise BLAS and this module would each start one thread
+per core, and on a busy machine these threads would mostly wait for one another.
 """
 
 import os
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from itertools import chain, islice
 from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -22,7 +23,7 @@ Result = TypeVar("Result")
 
 
 def cores() -> int:
-    """How many cores this process may use; the environment's THRESHER_CORES can say fewer."""
+    """How many cores this process may use; THRESHER_CORES in the environment can set fewer."""
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     wanted = os.environ.get("THRESHER_CORES") or available or 1
     try:
@@ -36,8 +37,8 @@ def cores() -> int:
 def in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
     """Apply a function to many items on all cores; the results come in the items' order.
 
-    A few results at most are ahead of the one that is being looked at, so that large ones do not
-    pile up.
+    At most a few results are computed ahead of the one that is asked for, so that large ones do
+    not pile up. A single item is worked on in the caller's thread.
 
     Example:
         >>> list(in_order(lambda x: x * x, range(5)))
@@ -45,13 +46,15 @@ def in_order(function: Callable[[Item], Result], items: Iterable[Item]) -> Itera
     """
     workers = cores()
     with products_on_one_core():
-        if workers == 1:
-            yield from map(function, items)
+        pending = iter(items)
+        first = list(islice(pending, 2))
+        if workers == 1 or len(first) < 2:
+            yield from map(function, chain(first, pending))
             return
         with ThreadPoolExecutor(workers) as pool:
             ahead: deque[Future[Result]] = deque()
             try:
-                for item in items:
+                for item in chain(first, pending):
                     ahead.append(pool.submit(function, item))
                     if len(ahead) > 2 * workers:
                         yield ahead.popleft().result()

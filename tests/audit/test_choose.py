@@ -22,11 +22,11 @@ from universe import (
     scores_of,
 )
 
-import thresher.privacy.curator
+import thresher.privacy.scores
 from thresher.data.records import Records
 from thresher.errors import BudgetError, ParameterError, QueryError
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness, Ledger
-from thresher.privacy.levels import selection_rate
+from thresher.privacy.ladder import selection_rate
 from thresher.queries import Threshold, Workload
 
 FALSE_ALARM = 1e-7
@@ -155,8 +155,8 @@ def test_slabs_make_no_difference(monkeypatch):
     public = public_answers(workload, N)
     candidates = [answers_from(workload, counts, N) for counts in public]
     whole = [curator_of(records, 1, seed).choose(workload, candidates, rho=1) for seed in range(30)]
-    honest = thresher.privacy.curator.slabs_of
-    monkeypatch.setattr(thresher.privacy.curator, "slabs_of", lambda shape: honest(shape, 1))
+    honest = thresher.privacy.scores.slabs_of
+    monkeypatch.setattr(thresher.privacy.scores, "slabs_of", lambda shape: honest(shape, 1))
     cut = [curator_of(records, 1, seed).choose(workload, candidates, rho=1) for seed in range(30)]
     assert cut == whole
     assert len(set(whole)) > 1

@@ -22,7 +22,8 @@ from scipy import stats
 from universe import answers_from, records_of, schema_of
 
 import thresher.privacy.curator
-import thresher.privacy.levels
+import thresher.privacy.histogram
+import thresher.privacy.requests
 from thresher.data.records import Records
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness, Randomness
 from thresher.queries import Query, Threshold, Workload
@@ -109,27 +110,27 @@ def test_the_wall_keeps_its_promise(mechanism, events):
 
 
 def test_noise_of_half_the_scale_is_caught(monkeypatch):
-    honest = thresher.privacy.curator.add_noise
+    honest = thresher.privacy.requests.add_noise
 
     def halved(counts, rho, sensitivity, randomness):
         noisy, sigma = honest(counts, 4 * rho, sensitivity, randomness)
         return noisy, 2 * sigma
 
-    monkeypatch.setattr(thresher.privacy.curator, "add_noise", halved)
+    monkeypatch.setattr(thresher.privacy.requests, "add_noise", halved)
     for mechanism in (measure_a_query, measure_a_table, measure_both_sides):
         assert audit(mechanism, NEIGHBOURS, COUNTS, TRIALS, rho=HALF, seed=2).violated
 
 
 def test_a_table_measured_with_the_sensitivity_of_a_query_is_caught(monkeypatch):
-    monkeypatch.setattr(Curator, "_squared_sensitivity", lambda *_: 1)
+    monkeypatch.setattr(thresher.privacy.requests, "squared_sensitivity", lambda *_: 1)
     # Twice what was paid: the nearest of the planted faults to the truth, so it takes more trials.
     assert audit(measure_a_table, NEIGHBOURS, COUNTS, 6 * TRIALS, rho=HALF, seed=2).violated
 
 
 def test_the_printed_scale_of_algorithm_4_is_caught(monkeypatch):
-    honest = thresher.privacy.levels.selection_rate
+    honest = thresher.privacy.histogram.selection_rate
     monkeypatch.setattr(
-        thresher.privacy.levels,
+        thresher.privacy.histogram,
         "selection_rate",
         lambda rho, sensitivity=1: honest(2 * rho, sensitivity),
     )

@@ -20,7 +20,7 @@ from scipy import stats
 from universe import answers_from, data_sets, neighbours_of, records_of, schema_of, scores_of
 
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness
-from thresher.privacy.levels import selection_rate
+from thresher.privacy.ladder import selection_rate
 from thresher.privacy.noise import variance_for
 from thresher.queries import Threshold, Workload
 

@@ -11,9 +11,9 @@ import pytest
 from distinguisher import at_least, audit
 from universe import records_of, schema_of
 
-import thresher.mechanisms.adaptive_tables
-import thresher.mechanisms.rap
+import thresher.mechanisms.projector
 import thresher.privacy.curator
+import thresher.privacy.requests
 from thresher.data.records import Records
 from thresher.mechanisms import RAP, AdaptiveTables, GaussianJoint, GaussianPerQuery
 from thresher.privacy import Randomness
@@ -69,10 +69,11 @@ def adaptive_tables(records: Records, randomness: Randomness) -> float:
 @pytest.fixture(autouse=True)
 def resting_rows(monkeypatch):
     """D' stays where it is: how it moves is post-processing, and most of a fit's time."""
-    for module in (thresher.mechanisms.rap, thresher.mechanisms.adaptive_tables):
-        monkeypatch.setattr(
-            module, "project", lambda rows, *_, **__: Projection(rows, (1.0,), "noise")
-        )
+    monkeypatch.setattr(
+        thresher.mechanisms.projector,
+        "project",
+        lambda rows, *_, **__: Projection(rows, (1.0,), "noise"),
+    )
     threads = numba.get_num_threads()
     numba.set_num_threads(1)  # for two rows, a second thread only has to be waited for
     yield
@@ -93,9 +94,9 @@ def test_gaussian_mechanisms_keep_their_promise(kind):
 
 @pytest.mark.parametrize("kind", [GaussianPerQuery, GaussianJoint])
 def test_tables_that_each_spend_the_whole_budget_are_caught(kind, monkeypatch):
-    honest = thresher.privacy.curator.add_noise
+    honest = thresher.privacy.requests.add_noise
     monkeypatch.setattr(
-        thresher.privacy.curator, "add_noise",
+        thresher.privacy.requests, "add_noise",
         lambda counts, rho, _, randomness: honest(counts, rho, 1, randomness),
     )  # fmt: skip
     verdict = audit(gaussian(kind), NEIGHBOURS, DIFFERENCES, TRIALS, rho=RHO, seed=1)

@@ -10,7 +10,7 @@ from universe import answers_from, data_sets, neighbours_of, records_of, schema_
 
 from thresher.errors import ParameterError, QueryError
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness
-from thresher.privacy.levels import selection_rate
+from thresher.privacy.ladder import selection_rate
 from thresher.queries import Threshold, Workload
 
 FALSE_ALARM = 1e-7

@@ -20,7 +20,7 @@ from universe import (
 from thresher.data.exact import exact_answers, exact_count
 from thresher.errors import QueryError
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness
-from thresher.privacy.curator import _weigh
+from thresher.privacy.scores import weigh
 from thresher.queries import Condition, Query, Threshold, Workload
 
 UNIVERSES = [((2, 3), 3), ((2, 2, 2), 2), ((2, 2, 3), 2)]
@@ -156,7 +156,7 @@ def test_select_ranks_by_the_scores_of_the_definition():
 def test_a_weight_never_stretches_what_a_person_moves(score, weight):
     """In floating point it might: 0.99… times a score may round up on one side of a whole."""
     scores = np.array([score, score + 1], dtype=np.int64)
-    _weigh(scores, np.full(2, weight, dtype=np.float32))
+    weigh(scores, np.full(2, weight, dtype=np.float32))
     assert scores[1] - scores[0] in (0, 1)
     assert 0 <= scores[0] <= score
 

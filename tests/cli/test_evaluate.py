@@ -74,7 +74,7 @@ MISTAKES = [
     ("evaluate none people.csv", "none is not a release"),
     ("evaluate release people.csv -w none.json", "none.json: cannot be read"),
     ("evaluate release people.csv -w s.json", "s.json: a workload is a JSON object"),
-    ("evaluate release people.csv --seed -1", "seed must be"),
+    ("evaluate release people.csv --seed -1", "'--seed'"),
     ("evaluate release adult", "adult"),
     ("evaluate release", "Missing argument"),
     ("evaluate g people.csv -w one.json", "no answers for"),

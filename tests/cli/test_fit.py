@@ -91,23 +91,23 @@ def test_a_large_epsilon_warns_once(fit):
 MISTAKES = [
     ("", "Missing option"),
     ("-o r", "how much may be spent? Give --epsilon, or --rho"),
-    ("--epsilon 0 -o r", "epsilon must be a finite number above 0"),
-    ("--epsilon -1 -o r", "epsilon must be a finite number above 0"),
-    ("--epsilon nan -o r", "epsilon must be a finite number above 0"),
-    ("--epsilon inf -o r", "epsilon must be a finite number above 0"),
+    ("--epsilon 0 -o r", "--epsilon must be a finite number above 0"),
+    ("--epsilon -1 -o r", "--epsilon must be a finite number above 0"),
+    ("--epsilon nan -o r", "--epsilon must be a finite number above 0"),
+    ("--epsilon inf -o r", "--epsilon must be a finite number above 0"),
     ("--epsilon one -o r", "'--epsilon'"),
-    ("--epsilon 1 --rho 1 -o r", "either epsilon or rho, not both"),
-    ("--epsilon 1 --delta 2 -o r", "delta must lie between 0 and 1"),
-    ("--rho 1 --delta 1e-9 -o r", "delta belongs to epsilon"),
-    ("--rho one -o r", "rho must be a finite number above 0"),
+    ("--epsilon 1 --rho 1 -o r", "give either --epsilon or --rho, not both"),
+    ("--epsilon 1 --delta 2 -o r", "--delta must lie between 0 and 1"),
+    ("--rho 1 --delta 1e-9 -o r", "--delta belongs to --epsilon"),
+    ("--rho one -o r", "--rho must be a finite number above 0"),
     ("--rho 1 --accounting loose -o r", "'--accounting'"),
     ("--rho 1 --mechanism magic -o r", "there is no mechanism 'magic'; known are: auto, "),
     ("--rho 1 --mechanism all0 --rounds 3 -o r", "all0 has no setting --rounds"),
     ("--rho 1 --rounds 0 -o r", "'--rounds'"),
     ("--rho 1 --queries-per-round 0 -o r", "'--queries-per-round'"),
-    ("--rho 1 --optimizer newton -o r", "optimizer must be one of"),
-    ("--rho 1 --selection both -o r", "selection must be"),
-    ("--rho 1 --seed -1 -o r", "seed must be a whole number of at least 0"),
+    ("--rho 1 --optimizer newton -o r", "--optimizer must be one of"),
+    ("--rho 1 --selection both -o r", "--selection must be"),
+    ("--rho 1 --seed -1 -o r", "'--seed'"),
     ("--rho 1 --synthetic-rows 999999999999 -o r", "GiB of memory"),
     ("--rho 1 --workload none.json -o r", "none.json: cannot be read: No such file"),
     ("--rho 1 --workload r4.json -o r", "r4.json: threshold 1: r must be a whole number from 1"),
@@ -132,6 +132,7 @@ def test_a_mistake_is_one_line_status_2_and_costs_nothing(fit, folder, words, cu
     Path("r4.json").write_text('{"thresholds": [{"features": ["age", "town"], "r": 4}]}')
     Path("shoe.json").write_text('{"thresholds": [{"features": ["shoe"]}]}')
     Path("kept.partial").mkdir()
+    Path("kept.partial/journal.jsonl").write_text('{"format": "x"}\n{"paying": "1/2"}\n')
     ledger = Ledger.create("small", Fraction(1, 4))
     told = fit(words)
     assert told.status == 2
@@ -211,7 +212,7 @@ def test_ctrl_c_before_anything_is_paid(fit, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("thresher.cli.fit.load_records", interrupted)
+    monkeypatch.setattr("thresher.cli.paying.load_records", interrupted)
     told = fit("--rho 1 -o release")
     assert told.status == 130
     assert told.err.splitlines()[-1] == "thresher: interrupted"
@@ -232,6 +233,83 @@ def test_a_release_that_cannot_be_saved_is_not_lost(fit, monkeypatch):
     assert fit(f"{words} --resume").status == 0
     assert ledger.spent == Fraction(1, 2)
     assert load("release").spent == Fraction(1, 2)
+
+
+def test_without_a_ledger_there_is_one_line_of_warning(fit):
+    told = fit("--epsilon 1 --delta 1e-9 --mechanism all0 -o r")
+    assert [line for line in told.err.splitlines() if "warning" in line] == [
+        "thresher: warning: without --ledger nothing adds up what all releases from people.csv "
+        "spend together; `thresher ledger create` makes a ledger"
+    ]
+    Ledger.create("book", Fraction(1))
+    told = fit("--epsilon 0.1 --delta 1e-9 --ledger book --mechanism all0 -o s")
+    assert "warning" not in told.err
+
+
+def test_the_default_delta_of_few_records_is_one_line_of_warning(fit, thresher):
+    Ledger.create("book", Fraction(1))
+    told = fit("--epsilon 0.1 --ledger book --mechanism all0 -o r")
+    assert [line for line in told.err.splitlines() if "warning" in line] == [
+        "thresher: warning: with 300 records the default delta 1/n² is 1e-05, a weak promise: "
+        "give --delta 1e-6 or less"
+    ]
+    for budget in ("--epsilon 0.1 --delta 1e-5", "--rho 1/100"):
+        told = fit(f"{budget} --ledger book --mechanism all0 -o r --overwrite")
+        assert (told.status, "warning" in told.err) == (0, False)
+    Path("w.json").write_text('{"thresholds": [{"features": ["sex", "race"]}]}')
+    told = thresher("fit adult -w w.json --epsilon 0.1 --ledger book --mechanism all0 -o many")
+    assert (told.status, "warning" in told.err) == (0, False)
+
+
+@pytest.mark.parametrize("mechanism", ["rap", "tables", "gaussian_joint"])
+def test_a_fit_that_was_refused_leaves_nothing_that_claims_to_be_paid_for(fit, mechanism):
+    Ledger.create("small", Fraction(1, 100))
+    for _ in range(2):  # the second is refused for the same reason, not for the first's folder
+        told = fit(f"--rho 1/4 --ledger small --mechanism {mechanism} -o r")
+        assert told.status == 2
+        assert "requested rho" in told.err.splitlines()[-1]
+        assert not Path("r.partial").exists()
+    assert fit(f"--rho 1/100 --ledger small --mechanism {mechanism} -o r").status == 0
+
+
+JOURNALS = {
+    "empty": ("", False),
+    "header": ('{"format": "thresher-journal"}\n', False),
+    "refused": ('{}\n{"paying": "1/4"}\n{"refused": "1/4"}\n', False),
+    "paid": ('{}\n{"paying": "1/4"}\n{"verb": "measure", "rho": "1/4"}\n', True),
+    "announced": ('{}\n{"paying": "1/4"}\n\0\0\0', True),
+    "paid, then refused": ('{}\n{"paying": "1/4"}\n{"rho": "1/4"}\n{"paying": "1/4"}\n'
+                           '{"refused": "1/4"}\n', True),
+    "half a line": ('{}\n{"paying": "1', False),
+    "damaged": ('{}\nnonsense\n', True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", JOURNALS)
+def test_only_a_journal_with_a_payment_asks_for_resume(fit, kind):
+    text, paid = JOURNALS[kind]
+    Path("r.partial").mkdir()
+    Path("r.partial/journal.jsonl").write_text(text)
+    told = fit("--rho 1 --mechanism gaussian_joint -o r")
+    assert told.status == (2 if paid else 0)
+    assert ("already paid for: go on with --resume" in told.err) == paid
+    assert Path("r.partial").exists() == paid
+
+
+def test_a_journal_that_a_process_works_with_is_left_alone(fit):
+    with Journal("r.partial", {"about": "another fit"}):
+        told = fit("--rho 1 --mechanism gaussian_joint -o r")
+        assert told.status == 2
+        assert "is in use: another process fits from it" in told.err
+        assert Path("r.partial/journal.jsonl").read_text()
+    assert fit("--rho 1 --mechanism gaussian_joint -o r").status == 0
+
+
+def test_a_mechanism_that_is_misspelled(fit):
+    assert (
+        "there is no mechanism 'table' (did you mean tables?)"
+        in fit("--rho 1 --mechanism table -o r").err
+    )
 
 
 SLOWLY = """

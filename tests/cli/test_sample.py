@@ -44,7 +44,7 @@ MISTAKES = [
     ("sample release --rows 5 -o out.xlsx", "told by its ending: .csv or .parquet"),
     ("sample release --rows 0 -o out.csv", "'--rows'"),
     ("sample release --rows many -o out.csv", "'--rows'"),
-    ("sample release --rows 5 --seed -1 -o out.csv", "seed must be a whole number of at least 0"),
+    ("sample release --rows 5 --seed -1 -o out.csv", "'--seed'"),
     ("sample release --rows 5 -o no/folder/out.csv", "out.csv cannot be written"),
     ("sample release --rows 5 -o no/folder/out.parquet", "out.parquet cannot be written"),
     ("sample release --rows 5", "Missing option"),

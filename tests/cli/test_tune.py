@@ -80,4 +80,5 @@ def test_mistakes(words, more, says, tmp_path):
 def test_an_interrupted_search_is_not_started_over(words, tmp_path):
     assert "no interrupted search" in str(fault(words, "--epsilon", 1, "--resume"))
     (tmp_path / "release.partial").mkdir()
+    (tmp_path / "release.partial" / "journal.jsonl").write_text('{}\n{"paying": "1/2"}\n')
     assert "go on with --resume" in str(fault(words, "--epsilon", 1))

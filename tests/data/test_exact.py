@@ -98,7 +98,7 @@ def test_nothing_kept_between_slabs_changes_nothing(monkeypatch):
     records = records_of([3, 2, 3, 2], np.random.default_rng(0).integers(0, 2, (30, 4)).tolist())
     threshold = Threshold(records.schema.names, 2)
     expected = exact_answers(records, threshold)
-    monkeypatch.setattr(threshold_table, "MOST_HELD", 3)
+    monkeypatch.setattr(threshold_table, "MOST_REMEMBERED", 3)
     monkeypatch.setattr(counts, "KEPT_BYTES", 0)
     walked = [table.reshape(-1) for _, table in exact_slabs(records, threshold, cells=6)]
     assert np.array_equal(np.concatenate(walked), expected.reshape(-1))

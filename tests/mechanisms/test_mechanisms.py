@@ -272,15 +272,15 @@ def test_auto_takes_rap_if_asked_for_a_setting_of_rap(records, workload):
     assert (release.mechanism, release.settings["queries_per_round"]) == ("rap", 3)
 
 
-def test_tables_measures_the_own_tables_of_a_workload_if_the_budget_allows(records, schema):
+def test_tables_measures_the_tables_of_a_workload_if_the_budget_allows(records, schema):
     work = Workload(schema, [Threshold(("sex", "job")), Threshold(("job", "town", "sex"))])
-    own = {("job", "sex"), ("job", "sex", "town")}
+    needed = {("job", "sex"), ("job", "sex", "town")}
 
     def measured(rho):
         release = MECHANISMS["tables"](rho=rho, rounds=1, synthetic_rows=5).fit(records, work)
         return [tuple(sorted(m.threshold.features)) for m in release.measurements]
 
     rich, poor = measured(100), measured(Fraction(1, 10**9))
-    assert own <= set(rich)
+    assert needed <= set(rich)
     assert len(rich) == len(schema) + 2 + 1
     assert len(poor) == len(schema) + 1

@@ -140,11 +140,11 @@ def test_rounds_and_queries_are_settled_by_public_facts(rounds, per_round, schem
     rap = RAP(rho=1, rounds=rounds, queries_per_round=per_round)
     for n in (1, 400, 10**6):
         for rho in (Fraction(1, 10**9), Fraction(1), Fraction(10**6)):
-            settled = rap.resolved(n, rho, workload)
+            settled = rap.resolve(n, rho, workload)
             t, k = settled.rounds, settled.queries_per_round
             assert min(t, k) >= 1
             assert workload.query_count > (t - 1) * k
             assert rounds in (None, t) or t * k >= workload.query_count
             assert per_round in (None, k)
     one = Workload(schema, [Threshold(("sex",))])
-    assert RAP(rho=1).resolved(400, Fraction(1), one).queries_per_round <= 2
+    assert RAP(rho=1).resolve(400, Fraction(1), one).queries_per_round <= 2

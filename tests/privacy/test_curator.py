@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-import thresher.privacy.curator
+import thresher.privacy.scores
+from thresher.data.exact import exact_answers
 from thresher.data.records import Records
 from thresher.errors import (
     BudgetError,
@@ -405,7 +406,7 @@ def test_a_workload_of_one_query():
 
 def test_with_a_large_budget_the_worst_answered_query_is_chosen():
     # Only "sex=F" is answered wrongly: the truth, but for 200 people too many.
-    truth = {t: thresher.privacy.curator.exact_answers(RECORDS, t) / N for t in SMALL}
+    truth = {t: exact_answers(RECORDS, t) / N for t in SMALL}
     truth[SMALL[0]][0] += 200 / N
     chosen = curator_of().select(
         SMALL, lambda t: lambda slab: truth[t].reshape(slab.shape), 1, rho=1
@@ -414,9 +415,9 @@ def test_with_a_large_budget_the_worst_answered_query_is_chosen():
 
 
 def test_selecting_across_slabs_is_the_same(monkeypatch):
-    honest = thresher.privacy.curator.slabs_of
+    honest = thresher.privacy.scores.slabs_of
     whole = curator_of(seed=3).select(SMALL, zeros, 5, rho="1/1000")
-    monkeypatch.setattr(thresher.privacy.curator, "slabs_of", lambda shape: honest(shape, 1))
+    monkeypatch.setattr(thresher.privacy.scores, "slabs_of", lambda shape: honest(shape, 1))
     assert curator_of(seed=3).select(SMALL, zeros, 5, rho="1/1000") == whole
 
 
@@ -472,7 +473,7 @@ def check_noise(noise: np.ndarray, sigma: float) -> None:
 
 def test_noisy_counts_lie_around_the_truth_as_they_should():
     threshold = Threshold(("age", "sex", "race"))
-    truth = thresher.privacy.curator.exact_answers(RECORDS, threshold)
+    truth = exact_answers(RECORDS, threshold)
     joint, sole = Fraction(1, 4), Fraction(truth.size, 8)
     [table] = curator_of(rho=joint).measure([threshold], rho=joint)
     assert table.sigma == 2
@@ -498,7 +499,7 @@ def test_noisy_answers_to_queries_lie_around_the_truth_as_they_should():
 def test_every_cell_and_every_call_has_noise_of_its_own():
     # 2·10⁴ pairs of independent draws: the correlation's standard deviation is 0.007.
     threshold = Threshold(("age", "sex", "race"))
-    truth = thresher.privacy.curator.exact_answers(RECORDS, threshold)
+    truth = exact_answers(RECORDS, threshold)
     curator = curator_of(rho=10)
     first, second = (
         (curator.measure([threshold], rho="1/100")[0].counts - truth).ravel() for _ in range(2)

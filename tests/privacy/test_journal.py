@@ -4,21 +4,24 @@ import errno
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from thresher.errors import BudgetError, LedgerError, ParameterError, ReleaseError
 from thresher.mechanisms import RAP, GaussianJoint, GaussianPerQuery
+from thresher.privacy import Budget
 from thresher.privacy.curator import Curator
-from thresher.privacy.journal import Journal
+from thresher.privacy.journal import Journal, JournaledCurator
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.randomness import InsecureSeededRandomness
-from thresher.queries import Threshold, Workload
+from thresher.queries import Query, Threshold, Workload
 
 RHO = Fraction(5, 7)
 RAPS = {
@@ -192,7 +195,7 @@ def test_a_replayed_fit_is_the_same_fit(records, workload, tmp_path, ledger):
 
 @pytest.mark.parametrize("fault", [LedgerError("gone"), BudgetError("spent"), ParameterError("x")])
 def test_what_is_refused_unpaid_is_not_lost(fault, records, workload, tmp_path, ledger):
-    with Interruption(Curator, ["measure"], 1, "before", fault), pytest.raises(type(fault)):
+    with Interruption(Curator, ["_carry_out"], 3, "before", fault), pytest.raises(type(fault)):
         run(RAPS["oneshot"], records, workload, tmp_path, ledger)
     release = run(RAPS["oneshot"], records, workload, tmp_path, ledger)
     assert ledger.spent == release.spent == RHO
@@ -201,7 +204,7 @@ def test_what_is_refused_unpaid_is_not_lost(fault, records, workload, tmp_path, 
 
 def test_what_fails_after_it_was_paid_is_lost(records, workload, tmp_path, ledger):
     with (
-        Interruption(Curator, ["measure"], 1, "after", ParameterError("x")),
+        Interruption(Curator, ["_carry_out"], 3, "after", ParameterError("x")),
         pytest.raises(ParameterError),
     ):
         run(RAPS["oneshot"], records, workload, tmp_path, ledger)
@@ -427,7 +430,7 @@ print(len(release.measurements))
 """
 
 
-@pytest.mark.parametrize(("function", "call"), [("pwrite", 4), ("fsync", 9), ("measure", 2)])
+@pytest.mark.parametrize(("function", "call"), [("pwrite", 4), ("fsync", 9), ("_carry_out", 4)])
 def test_killed_at_once_by_the_system(function, call, tmp_path):
     ledger = Ledger.create(tmp_path / "ledger", Fraction(1))
     words = [sys.executable, "-c", KILLED, str(tmp_path), function]
@@ -452,3 +455,47 @@ def test_a_seeded_replay_pays_the_rest_only(records, workload, tmp_path, ledger)
         randomness=InsecureSeededRandomness(0),
     )  # fmt: skip
     assert ledger.spent == release.spent == RHO
+
+
+FIRST_BUILD = Path(__file__).parent / "first_build_journal"
+"""A journal that the first build wrote: each verb, and a last call that was paid for and lost."""
+
+
+def calls_of_the_first_build(wall, schema):
+    """The calls behind that journal; two more than it has."""
+    work = Workload(
+        schema, [Threshold(("town", "job"), r=1), Threshold(("sex", "age")), Threshold(("town",))]
+    )
+    rho, female = Fraction(1, 8), Query.where(schema, {"sex": "F"})
+
+    def always(value):
+        return lambda _: lambda slab: np.full(slab.shape, value)
+
+    yield [query.text(schema) for query in wall.select(work, always(0.0), 2, rho=rho)]
+    yield wall.select_table([work[2], work[1]], always(0.0), [0, 3], rho=rho)
+    query, table = wall.measure([female, work[2]], rho=rho)
+    yield query.count, table.counts.tolist(), round(table.sigma, 6)
+    yield wall.choose(work, [always(0.5), always(0.0)], rho=rho)
+    [table] = wall.measure([work[0]], rho=rho, jointly=False)
+    yield table.counts[1].tolist()
+    yield [m.query for m in wall.measure([female], rho=rho)] == [female]
+    yield [m.query for m in wall.measure([female], rho=rho)] == [female]
+
+
+def test_a_journal_of_the_first_build_resumes(records, schema, tmp_path):
+    shutil.copytree(FIRST_BUILD, tmp_path / "journal")
+    with Journal(tmp_path / "journal", {"mechanism": "by hand", "n": 400}) as journal:
+        assert (journal.spent, journal.lost) == (Fraction(6, 8), Fraction(1, 8))
+        curator = Curator(records, Budget.from_rho(1), spent=journal.spent)
+        said = list(calls_of_the_first_build(JournaledCurator(curator, journal), schema))
+    assert said == [
+        ["any of: town=B, job=part", "any of: town=B, job=none"],
+        Threshold(("town",)),
+        (226, [79, 183, 67, 73], 3.464102),
+        0,
+        [265, 270, 229],
+        True,
+        True,
+    ]
+    # Three eighths were planned for, two are left; each further call costs two thirds.
+    assert curator.spent == Fraction(6, 8) + 2 * Fraction(1, 8) * Fraction(2, 3)

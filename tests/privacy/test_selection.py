@@ -20,15 +20,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from thresher.errors import ParameterError
-from thresher.privacy.levels import (
-    EXCLUDED,
-    Draw,
-    Ladder,
-    Levels,
-    Place,
-    excluding,
-    selection_rate,
-)
+from thresher.privacy.histogram import Draw, Histogram, Place
+from thresher.privacy.ladder import Ladder, selection_rate
 from thresher.privacy.randomness import InsecureSeededRandomness, Randomness
 from thresher.privacy.selection import (
     adaptive_selection,
@@ -36,6 +29,7 @@ from thresher.privacy.selection import (
     oneshot_adaptive_selection,
     report_noisy_max,
 )
+from thresher.privacy.tally import EXCLUDED, excluding
 
 FALSE_ALARM = 1e-7
 DRAWS = 10_000
@@ -59,10 +53,10 @@ def levelwise_decided_exactly(
     scores: NDArray[np.int64], count: int, rho: Fraction, randomness: Randomness
 ) -> list[int]:
     """The same, with a guard band so wide that floating point never decides."""
-    levels = Levels()
-    levels.add(scores)
-    draws = levels.draw(count, rho, randomness, guard=1.0)
-    return [place.position for place in levels.locate(draws, [scores])]
+    histogram = Histogram()
+    histogram.add(scores)
+    draws = histogram.draw(count, rho, randomness, guard=1.0)
+    return [place.position for place in histogram.locate(draws, [scores])]
 
 
 ALL_FORMS = [
@@ -289,13 +283,13 @@ def test_selections_cost_what_they_may_and_hardly_less(rho: Fraction, count: int
 
 def test_rescaled_scores_cost_the_same() -> None:
     """Scores in quarters: multiplied by 4, with sensitivity 4, nothing changes."""
-    coarse, fine = Levels(), Levels()
+    coarse, fine = Histogram(), Histogram()
     coarse.add(np.array([5, 3, 0]))
     fine.add(np.array([20, 12, 0]))
     draws = [
-        levels.draw(3, RHO, InsecureSeededRandomness(seed), sensitivity=sensitivity)
+        histogram.draw(3, RHO, InsecureSeededRandomness(seed), sensitivity=sensitivity)
         for seed in range(50)
-        for levels, sensitivity in ((coarse, 1), (fine, 4))
+        for histogram, sensitivity in ((coarse, 1), (fine, 4))
     ]
     for one, other in zip(draws[::2], draws[1::2], strict=True):
         assert [4 * draw.level for draw in one] == [draw.level for draw in other]
@@ -359,12 +353,14 @@ def test_a_few_implicit_queries_share_level_0_with_the_listed() -> None:
 
 
 def test_listed_and_implicit_members_of_a_level_are_equally_likely() -> None:
-    levels = Levels()
-    levels.add(np.array([0, 0]))
-    levels.add_implicit(3)
+    histogram = Histogram()
+    histogram.add(np.array([0, 0]))
+    histogram.add_implicit(3)
     randomness = InsecureSeededRandomness(2)
     seen = Counter(
-        (draw.listed, draw.rank) for _ in range(DRAWS) for draw in levels.draw(1, RHO, randomness)
+        (draw.listed, draw.rank)
+        for _ in range(DRAWS)
+        for draw in histogram.draw(1, RHO, randomness)
     )
     assert seen.keys() == {(True, 0), (True, 1), (False, 0), (False, 1), (False, 2)}
     assert stats.chisquare(list(seen.values())).pvalue > FALSE_ALARM
@@ -384,11 +380,11 @@ def test_every_drawn_query_is_found_wherever_the_slabs_are_cut(
         array = array.astype(kind)
     edges = [0, *sorted(min(cut, len(scores)) for cut in cuts), len(scores)]
     slabs = [array[start:stop] for start, stop in pairwise(edges)]
-    levels = Levels()
+    histogram = Histogram()
     for slab in slabs:
-        levels.add(slab)
-    draws = levels.draw(99, RHO, InsecureSeededRandomness(0))
-    places = levels.locate(draws, slabs)
+        histogram.add(slab)
+    draws = histogram.draw(99, RHO, InsecureSeededRandomness(0))
+    places = histogram.locate(draws, slabs)
     found = [edges[place.slab or 0] + place.position for place in places]
     assert sorted(found) == [i for i, score in enumerate(scores) if score != EXCLUDED]
     assert [scores[i] for i in found] == [draw.level for draw in draws]
@@ -400,11 +396,11 @@ def test_every_drawn_query_is_found_wherever_the_slabs_are_cut(
 
 def test_scores_far_apart_are_counted_without_a_table_between_them() -> None:
     scores = np.array([2**61, 0, -(2**61)])
-    levels = Levels()
-    levels.add(scores)
-    draws = levels.draw(4, RHO, InsecureSeededRandomness(0))
+    histogram = Histogram()
+    histogram.add(scores)
+    draws = histogram.draw(4, RHO, InsecureSeededRandomness(0))
     assert [draw.level for draw in draws] == [2**61, 0, -(2**61)]
-    assert levels.locate(draws, [scores]) == [Place(0, 0), Place(0, 1), Place(0, 2)]
+    assert histogram.locate(draws, [scores]) == [Place(0, 0), Place(0, 1), Place(0, 2)]
 
 
 def test_tables_of_scores_are_read_in_c_order() -> None:
@@ -430,27 +426,27 @@ def test_slabs_that_change_between_the_passes_are_noticed() -> None:
 
 
 def test_nothing_that_is_private_shows() -> None:
-    levels = Levels()
-    levels.add(np.array([123456]))
-    assert repr(levels) == "Levels(members=1)"
+    histogram = Histogram()
+    histogram.add(np.array([123456]))
+    assert repr(histogram) == "Histogram(members=1)"
     assert "123456" not in repr(Draw(123456, 0, True))
 
 
 @pytest.mark.parametrize(
     ("call", "culprit"),
     [
-        (lambda levels, source: levels.draw(1, Fraction(0), source), "rho"),
-        (lambda levels, source: levels.draw(1, RHO, source, sensitivity=0), "sensitivity"),
-        (lambda levels, source: levels.draw(-1, RHO, source), "count"),
-        (lambda levels, source: levels.add(np.array([0.5])), "scores"),
-        (lambda levels, source: levels.add(np.array([1], dtype=np.uint64)), "scores"),
-        (lambda levels, source: levels.add(np.array([2**62])), "scores"),
-        (lambda levels, source: levels.add_implicit(-1), "number"),
-        (lambda levels, source: levels.add_implicit(2**512), "number"),
+        (lambda histogram, source: histogram.draw(1, Fraction(0), source), "rho"),
+        (lambda histogram, source: histogram.draw(1, RHO, source, sensitivity=0), "sensitivity"),
+        (lambda histogram, source: histogram.draw(-1, RHO, source), "count"),
+        (lambda histogram, source: histogram.add(np.array([0.5])), "scores"),
+        (lambda histogram, source: histogram.add(np.array([1], dtype=np.uint64)), "scores"),
+        (lambda histogram, source: histogram.add(np.array([2**62])), "scores"),
+        (lambda histogram, source: histogram.add_implicit(-1), "number"),
+        (lambda histogram, source: histogram.add_implicit(2**512), "number"),
     ],
 )
-def test_a_mistake_is_named(call: Callable[[Levels, Randomness], object], culprit: str) -> None:
-    levels = Levels()
-    levels.add(np.array([1, 2]))
+def test_a_mistake_is_named(call: Callable[[Histogram, Randomness], object], culprit: str) -> None:
+    histogram = Histogram()
+    histogram.add(np.array([1, 2]))
     with pytest.raises(ParameterError, match=f"^{culprit} must"):
-        call(levels, InsecureSeededRandomness(0))
+        call(histogram, InsecureSeededRandomness(0))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from thresher import Bins, Categorical, Condition, IntegerRange, Query, QueryError, Schema
 from thresher.data.datasets import adult_schema
 from thresher.queries import ParseError
+from thresher.schema.labels import is_label
 
 ADULT = adult_schema()
 NASTY = [
@@ -19,7 +20,7 @@ LETTER = st.one_of(
 )
 WORD = st.one_of(
     st.sampled_from(NASTY),
-    st.text(LETTER, min_size=1, max_size=6).filter(lambda word: word == word.strip()),
+    st.text(LETTER, min_size=1, max_size=6).filter(is_label),
 )
 
 

@@ -4,13 +4,19 @@ import numpy as np
 import pytest
 
 from thresher.errors import ParameterError
+from thresher.queries import Threshold
 from thresher.relaxed.projection import OPTIMISERS, Stopping, project
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.selected import SelectedQueries, answers
-from thresher.relaxed.tables import TableQueries, threshold_table
+from thresher.relaxed.tables import threshold_table
 from thresher.relaxed.targets import Misfit, QueryTargets, TableTarget, Target
+from thresher.schema import IntegerRange, Schema
 
 SIZES = (6, 4, 9, 2, 5)
+SCHEMA = Schema(
+    IntegerRange(name=name, low=0, high=size - 1, nulls=0)
+    for name, size in zip("abcde", SIZES, strict=True)
+)
 
 
 def start(rows: int = 100, seed: int = 0) -> RelaxedRows:
@@ -86,26 +92,25 @@ def test_default_never_lets_the_misfit_rise() -> None:
 
 @pytest.mark.parametrize("r", [1, 2, 3])
 def test_whole_tables_are_fitted(r: int) -> None:
-    tables = [TableQueries((0, 1, 2), r), TableQueries((1, 3, 4), r)]
-    truth = [threshold_table(population(), table) for table in tables]
+    thresholds = [Threshold(tuple("abc"), r), Threshold(tuple("bde"), r)]
+    truth = [threshold_table(population(), SCHEMA, threshold) for threshold in thresholds]
     rng = np.random.default_rng(0)
     targets = [
-        TableTarget(table, exact + rng.normal(0, 0.01, exact.shape), sigma=0.01)
-        for table, exact in zip(tables, truth, strict=True)
+        TableTarget(SCHEMA, threshold, exact + rng.normal(0, 0.01, exact.shape), sigma=0.01)
+        for threshold, exact in zip(thresholds, truth, strict=True)
     ]
     result = project(start(), targets)
-    for table, exact in zip(tables, truth, strict=True):
-        error = threshold_table(result.rows, table) - exact
+    for threshold, exact in zip(thresholds, truth, strict=True):
+        error = threshold_table(result.rows, SCHEMA, threshold) - exact
         assert np.sqrt(np.mean(error**2)) < 0.015
 
 
 def test_tables_and_queries_mix_and_their_gradients_agree() -> None:
-    table = TableQueries((0, 3), 2)
     cells = np.array(list(np.ndindex(6, 2))) + start().offsets[[0, 3]]
     rng = np.random.default_rng(0)
     noisy = rng.random(12)
     one_by_one: Target = QueryTargets(SelectedQueries.of(cells, r=2), noisy, sigma=0.1)
-    whole: Target = TableTarget(table, noisy, sigma=0.1)
+    whole: Target = TableTarget(SCHEMA, Threshold(("a", "d")), noisy, sigma=0.1)
     rows = start(30)
     gradients = []
     values = []
@@ -160,6 +165,6 @@ def test_mistakes_are_named() -> None:
     with pytest.raises(ParameterError, match="2 queries"):
         QueryTargets(queries, np.zeros(3), sigma=0.1)
     with pytest.raises(ParameterError, match="cells"):
-        project(start(), [TableTarget(TableQueries((0, 1), 2), np.zeros(5), sigma=0.1)])
+        TableTarget(SCHEMA, Threshold(("a", "b")), np.zeros(5), sigma=0.1)
     with pytest.raises(ParameterError, match="iterations"):
         Stopping(iterations=-1)

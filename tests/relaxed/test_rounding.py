@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from thresher.queries import Threshold
 from thresher.relaxed.rounding import round_rows
 from thresher.relaxed.rows import RelaxedRows
-from thresher.relaxed.tables import marginal
+from thresher.relaxed.tables import threshold_table
+from thresher.schema import IntegerRange, Schema
 
 FALSE_ALARM = 1e-7
 """The chance that one test here would fail on correct code, had its seed not been fixed."""
@@ -18,7 +20,11 @@ def test_marginals_of_a_large_sample_agree_with_the_rows(features):
     rows = RelaxedRows.uniform(sizes, 13, np.random.default_rng(1))
     codes = round_rows(rows, count, np.random.default_rng(2))
     assert codes.shape == (count, 3)
-    expected = count * marginal(rows, features).astype(float).reshape(-1)
+    schema = Schema(
+        IntegerRange(name=str(i), low=0, high=size - 1, nulls=0) for i, size in enumerate(sizes)
+    )
+    table = threshold_table(rows, schema, Threshold(map(str, features)))
+    expected = count * table.astype(float).reshape(-1)
     shape = [sizes[f] for f in features]
     cells = np.ravel_multi_index([codes[:, f] for f in features], shape)
     seen = np.bincount(cells, minlength=expected.size)

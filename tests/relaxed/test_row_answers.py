@@ -1,6 +1,10 @@
 """What D' answers, against sums over its rows by definition."""
 
+import subprocess
+import sys
 from itertools import product
+from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -57,6 +61,58 @@ def test_sets_ranges_and_negations(asked, seed):
     found = list(answer_queries(rows, SCHEMA, asked))
     assert found == pytest.approx([by_definition(rows, query) for query in asked], abs=2e-6)
     assert all(0.0 <= answer <= 1.0 for answer in found)
+
+
+@given(st.lists(queries(), min_size=1, max_size=8), st.sampled_from([1, 7, 600]), st.integers(0, 9))
+def test_numpy_and_the_kernel_agree(asked, count, seed):
+    """Both ways start from the same float32 columns; the kernel also adds up in float32.
+
+    Over 512 rows (a block) and 5 factors its rounding stays well below 2e-6.
+    """
+    rows = rows_of(seed, count)
+    by_numpy = list(answer_queries(rows, SCHEMA, asked))
+    with patch.object(module, "FEW", 0):
+        compiled = list(answer_queries(rows, SCHEMA, asked))
+    assert by_numpy == pytest.approx(compiled, abs=2e-6)
+
+
+def test_size_decides_which_way(monkeypatch):
+    taken = []
+    monkeypatch.setattr(module, "_compiled", lambda met, columns, r: taken.append(r) or np.zeros(1))
+    rows, query = rows_of(0, count=10), Query.parse("2 of: a=a0, b=b0, c=c0", SCHEMA)
+    for few in (10 * 3 * 2, 10 * 3 * 2 - 1):
+        monkeypatch.setattr(module, "FEW", few)
+        assert len(list(answer_queries(rows, SCHEMA, [query]))) == 1
+    assert taken == [[2]]
+
+
+LIGHT = """
+import sys, types
+package = types.ModuleType("thresher")  # without what thresher/__init__.py imports
+package.__path__ = [sys.argv[1]]
+sys.modules["thresher"] = package
+import numpy as np
+from thresher.queries import Query, Threshold
+from thresher.relaxed.row_answers import answer_queries, row_table
+from thresher.relaxed.rows import RelaxedRows
+from thresher.schema import IntegerRange, Schema
+from thresher.tables import slabs_of
+schema = Schema(IntegerRange(name=x, low=0, high=1, nulls=0) for x in "abc")
+rows = RelaxedRows.from_codes(schema.sizes, np.zeros((5, 3), int))
+[answer] = answer_queries(rows, schema, [Query.parse("2 of: a=0, b=0, c=1", schema)])
+[slab] = slabs_of((2, 2))
+table = row_table(rows, schema, Threshold(("a", "b")))(slab)
+assert answer == 1.0 and table.tolist() == [[1.0, 0.0], [0.0, 0.0]], (answer, table)
+print(*({"numba", "pandas"} & {*sys.modules}))
+"""
+
+
+def test_one_answer_and_a_small_table_load_neither_numba_nor_pandas():
+    source = Path(module.__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-c", LIGHT, str(source)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == []
 
 
 def test_rounding_does_not_lead_out_of_0_to_1():

@@ -20,6 +20,7 @@ from thresher.privacy import QueryMeasurement
 from thresher.privacy.randomness import InsecureSeededRandomness
 from thresher.queries import Threshold, Workload
 from thresher.release import folder as release_folder
+from thresher.release.document import checksum_of, seal_of
 from thresher.release.folder import load
 from thresher.schema import Schema
 from thresher.schema.features import Categorical, IntegerRange
@@ -76,9 +77,9 @@ def edit(folder, change):
     about = json.loads(path.read_text())
     for name in about["files"]:
         if (folder / name).is_file():
-            about["files"][name] = release_folder._checksum(folder / name)
+            about["files"][name] = checksum_of(folder / name)
     about = change(about) or about
-    about["checksum"] = release_folder._seal(about)
+    about["checksum"] = seal_of(about)
     path.write_text(json.dumps(about))
 
 
@@ -205,9 +206,9 @@ def test_files_outside_the_folder_are_not_looked_at(saved, name, monkeypatch):
     (saved.parent / "secret").write_text("x")
     edit(saved, lambda about: about["files"].update({name: "0" * 64}))
     looked = []
-    honest = release_folder._checksum
+    honest = checksum_of
     monkeypatch.setattr(
-        release_folder, "_checksum", lambda path: looked.append(path) or honest(path)
+        release_folder, "checksum_of", lambda path: looked.append(path) or honest(path)
     )
     with pytest.raises(ReleaseError, match=r"outside the folder|is missing"):
         load(saved)
@@ -375,7 +376,7 @@ def test_a_full_disk_leaves_nothing_half_written(rap, tmp_path, monkeypatch, tar
     def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    owner = {"savez_compressed": np, "dumps": release_folder.json}.get(target, os)
+    owner = {"savez_compressed": np, "dumps": json}.get(target, os)
     with monkeypatch.context() as patch:
         patch.setattr(owner, target, full)
         with pytest.raises(ReleaseError, match=r"release cannot be written: .*No space left"):

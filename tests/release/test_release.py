@@ -13,7 +13,7 @@ from thresher.privacy.budget import Budget, epsilon_of
 from thresher.privacy.randomness import InsecureSeededRandomness
 from thresher.queries import Query, Threshold, Workload
 from thresher.relaxed.rows import RelaxedRows
-from thresher.relaxed.tables import marginal
+from thresher.relaxed.tables import threshold_table
 from thresher.release import Release
 from thresher.release.sources import SyntheticRows
 from thresher.schema import Schema
@@ -102,7 +102,7 @@ def test_all_answers_is_a_lazy_sequence(release, rows):
     assert np.array_equal(first, answers[WORK[0]])
     assert [threshold for threshold, _ in answers] == list(WORK)
     assert first.sum() == pytest.approx(1, abs=1e-5)
-    assert np.allclose(first, marginal(rows, (0, 1)))
+    assert np.allclose(first, threshold_table(rows, SCHEMA, WORK[0]))
 
 
 @pytest.fixture(scope="module")
@@ -123,8 +123,8 @@ def test_values_of_a_sample_are_those_of_the_schema(sample):
 
 def test_a_sample_encodes_back_to_the_codes_it_was_drawn_from(release, rows, sample, tmp_path):
     records = th.read(sample, SCHEMA)
-    for i, feature in enumerate(SCHEMA):
-        expected = 40_000 * marginal(rows, (i,)).astype(float)
+    for feature in SCHEMA:
+        expected = 40_000 * threshold_table(rows, SCHEMA, Threshold((feature.name,))).astype(float)
         seen = np.bincount(records.codes(feature.name), minlength=feature.size)
         # Rows take turns, so counts vary less than in independent draws.
         assert stats.chisquare(seen, expected * 40_000 / expected.sum()).pvalue > FALSE_ALARM

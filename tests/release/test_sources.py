@@ -130,7 +130,7 @@ def test_rows_answer_tables_and_queries_alike():
     assert list(source.queries(asked)) == pytest.approx(found.reshape(-1).tolist(), abs=1e-6)
 
 
-def test_rows_are_held_to_noisy_tables_of_the_same_features():
+def test_rows_are_limited_by_noisy_tables_of_the_same_features():
     schema = Schema(
         [Categorical(name=n, categories=("x", "y"), outside="x", nulls="x") for n in "ab"]
     )
@@ -140,12 +140,14 @@ def test_rows_are_held_to_noisy_tables_of_the_same_features():
     once = [TableMeasurement(table, counts, sigma=2.0, n=100)]
     source = RowsAndTables.of(rows, schema, None, once)
     [whole] = slabs_of((2, 2))
-    held = source.table(Threshold(("a", "b")))(whole)
-    # 3σ = 0.06: cells near D' are left alone, the others come within reach of the noisy ones.
-    assert held == pytest.approx(np.array([[0.34, 0.25], [0.25, 0.16]]))
+    limited = source.table(Threshold(("a", "b")))(whole)
+    # 3σ = 0.06: noisy cells within 0.06 of D' change nothing, the others pull it this close.
+    assert limited == pytest.approx(np.array([[0.34, 0.25], [0.25, 0.16]]))
     query = Query.where(schema, {"a": "x", "b": "x"})
     both = Query.parse("a=x, b in {x,y}", schema)
     either = Query.where(schema, {"a": "x", "b": "x"}, r=1)
+    nobody = Query([Condition("a", ()), Condition("b", (0,))])
+    assert list(source.queries([nobody])) == [0.0]
     assert list(source.queries([query, both, either])) == pytest.approx([0.34, 0.5, 0.75])
     # Measured twice, it is known better: half the variance, and the mean of the two.
     twice = RowsAndTables.of(rows, schema, None, [*once, *once])

@@ -3,6 +3,7 @@
 import html
 import shutil
 import subprocess
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 
@@ -14,10 +15,14 @@ from hypothesis import strategies as st
 import thresher as th
 from thresher.evaluation.comparison import compare
 from thresher.privacy import TableMeasurement
+from thresher.relaxed.rows import RelaxedRows
+from thresher.release.sources import SyntheticRows
 from thresher.report import Comparison, report_page
 from thresher.report.dots import errors
-from thresher.report.last_round import last_round
+from thresher.report.drawing import margin, percent
+from thresher.report.groups import groups_of
 from thresher.report.markup import escaped, tag
+from thresher.report.pictures import PALE, bars
 from thresher.report.shares import one_way, telling_pairs, two_way
 
 HOSTILE = (
@@ -175,50 +180,158 @@ def test_releases_without_rows_have_a_page(kind, r, records):
         assert "tells nothing about anybody" in page
 
 
-def test_error_bars_of_noisy_tables_cover_the_truth(records):
-    """At ten standard deviations instead of two, none of some hundred bars misses (1e-20)."""
+MECHANISMS = {
+    "rap": th.RAP(epsilon=5.0, rounds=3, queries_per_round=4, synthetic_rows=40),
+    "rap, not adaptive": th.RAP(epsilon=5.0, rounds=1, queries_per_round=800, synthetic_rows=20),
+    "tables": th.AdaptiveTables(epsilon=5.0, rounds=3, synthetic_rows=40),
+    "auto": th.Auto(epsilon=5.0),
+    "gaussian_joint": th.GaussianJoint(epsilon=5.0),
+    "gaussian_per_query": th.GaussianPerQuery(epsilon=5.0),
+    "all0": th.All0(epsilon=5.0),
+}
+
+
+class Tables(HTMLParser):
+    """The tables of a page whose last column is a margin of error, as lists of cells."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self.tables: list[list[list[str]]] = []
+        self.is_cell = False
+        self.feed(page)
+        self.tables = [t for t in self.tables if t[0][-1] == "margin of error (95 %)"]
+
+    def handle_starttag(self, name, attributes):
+        self.is_cell = name in ("td", "th")
+        if name == "table":
+            self.tables.append([])
+        elif name == "tr":
+            self.tables[-1].append([])
+        elif self.is_cell:
+            self.tables[-1][-1].append("")
+
+    def handle_endtag(self, name):
+        self.is_cell = self.is_cell and name not in ("td", "th")
+
+    def handle_data(self, data):
+        if self.is_cell:
+            self.tables[-1][-1][-1] += data
+
+
+def codes_of(feature: th.Feature, label: str, others: set[int]) -> tuple[int, ...]:
+    """The codes that a label on the page stands for, found in another way than the page does."""
+    if label.endswith(" others"):
+        return tuple(sorted(set(range(feature.size)) - others))
+    if label in feature.labels:
+        return (feature.labels.index(label),)
+    low, _, high = label.replace(",", "").partition("–")
+    end = float(high) - (1e-9 if isinstance(feature, th.Bins) else 0.0)
+    return tuple(feature.codes_between(float(low), end))
+
+
+def asked_as_printed(release: th.Release, heads: list[str], row: list[str], above) -> th.Query:
+    """The query that a row of a printed table is about."""
+    if heads[0] == "query":
+        return th.Query.parse(row[0], release.schema)
+    features = [release.schema[name] for name in heads[: heads.index("share")]]
+    codes = {}
+    for place, feature in enumerate(features):
+        single = {feature.labels.index(r[place]) for r in above if r[place] in feature.labels}
+        codes[feature.name] = codes_of(feature, row[place], single)
+    named = release.source.answerable(tuple(codes))
+    for name in named:
+        codes.setdefault(name, tuple(range(release.schema[name].size)))
+    return th.Query([th.Condition(name, some) for name, some in codes.items()])
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_every_margin_that_the_page_prints_is_that_of_answer(name):
+    data = people(tuple("abcdefghijklmnopqrs"))  # more categories than there are bars
+    work = th.Workload(data.schema, [th.Threshold(("a", "sex")), th.Threshold(("age", "sex"), 1),
+                                     th.Threshold(("age", "pay"))])  # fmt: skip
+    release = MECHANISMS[name].fit(data, work, randomness=th.InsecureSeededRandomness(3))
+    found = Tables(report_page(release)).tables
+    printed = [(heads, row, rows[:i]) for heads, *rows in found for i, row in enumerate(rows)]
+    assert len(printed) > 100 or name == "all0"
+    for heads, row, above in printed:
+        answer = release.answer(asked_as_printed(release, heads, row, above))
+        if row[0].endswith("others") and len(heads) > 3:
+            continue  # the largest cells are listed, so the others cannot be told from the list
+        assert row[-2:] == [percent(answer), margin(answer)], (heads, row)
+    for shown in [*(one_way(release, n) for n in release.schema.names),
+                  *telling_pairs(release, 6)]:  # fmt: skip
+        if shown is None:
+            continue
+        one = hasattr(shown, "bars")
+        for bar in shown.bars if one else [bar for row in shown.cells for bar in row]:
+            answer = release.answer(bar.query)
+            assert (bar.answer, bar.answer.error_bar) == (answer, answer.error_bar)
+
+
+def test_a_share_of_noisy_tables_is_a_sum_of_cells(records):
     work = th.Workload(records.schema, [th.Threshold(("age", "sex"))])
     release = th.GaussianJoint(rho=1).fit(records, work)
-    table = one_way(release, "age")
-    assert table is not None
-    truth = np.bincount(records.codes("age"), minlength=10) / records.n
-    for bar, share in zip(table.bars, truth, strict=True):
-        assert bar.reach is not None
-        assert bar.reach == pytest.approx(1.96 * np.sqrt(2) * 1.0 / records.n)
-        assert abs(bar.share - share) <= 10 / 1.96 * bar.reach
+    [measured] = release.measurements
+    shown = one_way(release, "age")
+    assert shown is not None
+    for code, bar in enumerate(shown.bars):
+        assert bar.answer == pytest.approx(max(0.0, measured.answers[code].sum()))
+        assert bar.answer.error_bar == pytest.approx(1.96 * np.sqrt(2) * 1.0 / records.n)
     assert one_way(release, "pay") is None
     assert two_way(release, ("sex", "age")).shares.shape == (2, 10)  # type: ignore[union-attr]
 
 
-def test_a_value_that_no_measurement_asked_about_has_no_error_bar(rap):
-    asked = {
-        (condition.feature, code)
-        for m in rap.measurements
-        for condition in m.query.conditions
-        for code in condition.codes
-    }
-    table = one_way(rap, "age")
-    for code, bar in enumerate(table.bars):
-        assert (bar.reach is not None) == (("age", code) in asked)
-    assert sum(bar.share for bar in table.bars) == pytest.approx(1.0, abs=1e-3)
+def test_a_share_without_a_margin_of_error_is_pale(records):
+    work = th.Workload(records.schema, [th.Threshold(("age", "sex"))])
+    rap = th.RAP(epsilon=1.0, rounds=2, queries_per_round=4, synthetic_rows=40)
+    release = rap.fit(records, work)
+    for name, is_known in (("age", True), ("pay", False)):
+        shown = one_way(release, name)
+        assert {bar.answer.error_bar is not None for bar in shown.bars} == {is_known}
+        assert (f'fill="{PALE}"' in bars(shown)) is not is_known
+        assert sum(bar.answer for bar in shown.bars) == pytest.approx(1.0, abs=1e-3)
 
 
 def test_many_values_are_drawn_in_groups(rap):
-    table = one_way(rap, "pay")
-    assert len(table.bars) == 84 + 1
-    assert table.bars[-1].label == "unknown"
-    assert sum(bar.share for bar in table.bars) == pytest.approx(1.0, abs=1e-3)
+    shown = one_way(rap, "pay")
+    assert len(shown.bars) == 84 + 1
+    assert shown.bars[-1].label == "unknown"
+    assert sum(bar.answer for bar in shown.bars) == pytest.approx(1.0, abs=1e-3)
     pair = two_way(rap, ("age", "pay"))
     assert max(pair.shares.shape) <= 21
     assert pair.shares.sum() == pytest.approx(1.0, abs=1e-3)
 
 
-def test_the_pairs_shown_are_those_tied_most_closely(records, workload):
-    from dataclasses import replace
+@pytest.mark.parametrize(
+    ("feature", "most", "labels"),
+    [
+        (th.Bins.equal("x", low=0, high=9000, bins=9, nulls=0), 5,
+         ["0–2,000", "2,000–4,000", "4,000–6,000", "6,000–8,000", "8,000–9,000"]),
+        (th.Bins.equal("x", low=0, high=1, bins=4, nulls=0), 4,
+         ["0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1"]),
+        (th.IntegerRange(name="x", low=17, high=40, nulls="no", extra=("no",)), 3,
+         ["17–24", "25–32", "33–40", "no"]),
+        (th.IntegerRange(name="x", low=17, high=19, nulls=17), 3, ["17", "18", "19"]),
+    ],
+)  # fmt: skip
+def test_groups_of_numbers_are_labelled_by_their_true_ends(feature, most, labels):
+    groups = groups_of(feature, most, list)
+    assert [group.label for group in groups] == labels
+    assert [code for group in groups for code in group.codes] == list(range(feature.size))
 
-    from thresher.relaxed.rows import RelaxedRows
-    from thresher.release.sources import SyntheticRows
 
+def test_the_rarest_categories_are_one_group():
+    letters = th.Categorical(name="x", categories=tuple("abcde"), outside="a", nulls="a")
+    groups = groups_of(letters, 3, lambda: [0.1, 0.4, 0.0, 0.3, 0.2])
+    assert [(g.label, g.codes) for g in groups] == [
+        ("b", (1,)),
+        ("d", (3,)),
+        ("3 others", (0, 2, 4)),
+    ]
+
+
+def test_the_pairs_shown_are_the_most_closely_related(records, workload):
     codes = np.stack([records.columns[i] for i in range(4)], axis=1).astype(np.int64)
     codes[:, 3] = codes[:, 1] % 2
     rows = RelaxedRows.from_codes(records.schema.sizes, codes)
@@ -228,14 +341,11 @@ def test_the_pairs_shown_are_those_tied_most_closely(records, workload):
     assert {feature.name for feature in closest.features} == {"age", "sex"}
 
 
-def test_the_last_round_is_checked_without_private_data(rap, records, workload):
-    check = last_round(rap)
-    assert check is not None
-    assert check.count == 4
-    assert 0 <= check.typical <= check.largest
-    assert last_round(th.GaussianJoint(epsilon=1.0).fit(records, workload)) is None
-    once = th.RAP(epsilon=1.0, rounds=1, queries_per_round=4, synthetic_rows=10)
-    assert last_round(once.fit(records, workload)) is None
+def test_the_prediction_error_is_that_of_the_release(rap, records, workload):
+    error = rap.source.prediction_error
+    assert f"with an error of up to {percent(error)} (95 %" in report_page(rap)
+    page = report_page(th.GaussianJoint(epsilon=1.0).fit(records, workload))
+    assert "Prediction error" not in page
 
 
 def test_every_method_that_is_compared_has_marks():

@@ -19,7 +19,6 @@ from thresher.reproduction import (
     thresholds,
 )
 from thresher.reproduction.adaptivity import map_of
-from thresher.reproduction.figure import best_pairs
 from thresher.reproduction.figures import (
     FIGURES,
     STORE,
@@ -27,8 +26,9 @@ from thresher.reproduction.figures import (
     figures_named,
     reproduce,
 )
-from thresher.reproduction.grid import Skipped, run_alone
+from thresher.reproduction.paper_figure import best_pairs
 from thresher.reproduction.reference import ReferenceFit
+from thresher.reproduction.running import Skipped, run_alone
 from thresher.reproduction.scales import PAPER, QUICK, SCALES, SMOKE, scale_named
 from thresher.reproduction.tasks import FutureFit, PresentFit, sizes_within
 from thresher.reproduction.training import RoundsRun, TrainingRun
@@ -77,7 +77,7 @@ def test_a_rerun_runs_nothing_and_draws_the_same(smoke, monkeypatch):
     before = {path: path.read_bytes() for path in [*written, folder / STORE]}
     for kind in (PresentFit, FutureFit, TrainingRun):
         monkeypatch.setattr(kind, "run", lambda self, sources: pytest.fail("it ran again"))
-    names = ["present-error", "filtering", "future-error"]
+    names = ["adaptivity-epsilon", "drift-effect"]
     again, _ = reproduce(names, SMOKE, folder, sources={}, workforce=ALONE)
     assert again
     assert {path: path.read_bytes() for path in before} == before
@@ -292,10 +292,10 @@ def test_a_rise_is_paired_within_repetitions():
         errors = FutureError(tuple((mean, mean) for mean in means), shared=False)
         return future_error.Estimate(4, 4, 0.1, errors, 0.0)
 
-    rise, reach = drift_effect.paired_rise(estimate(0.1, 0.5, 0.9), estimate(0.2, 0.6, 1.0))
-    assert (rise, reach) == pytest.approx((0.1, 0.0))
-    rise, reach = drift_effect.paired_rise(estimate(0.0, 0.0), estimate(0.1, 0.3))
-    assert (rise, reach) == pytest.approx((0.2, 12.706 * 0.1), rel=1e-3)
+    rise, margin = drift_effect.paired_rise(estimate(0.1, 0.5, 0.9), estimate(0.2, 0.6, 1.0))
+    assert (rise, margin) == pytest.approx((0.1, 0.0))
+    rise, margin = drift_effect.paired_rise(estimate(0.0, 0.0), estimate(0.1, 0.3))
+    assert (rise, margin) == pytest.approx((0.2, 12.706 * 0.1), rel=1e-3)
 
 
 def test_without_jax_the_reference_is_skipped_and_says_so(monkeypatch):

@@ -74,8 +74,8 @@ def test_the_effect_of_the_filter_has_the_interval_of_its_coefficient():
     assert added == pytest.approx(found.coefficients[6])
     degrees = len(seen) - 12
     error = abs(added) / stats.t.isf(found.coefficient_p_values[6] / 2, degrees)
-    reach = stats.t.isf(0.025, degrees) * error
-    assert (low, high) == pytest.approx((added - reach, added + reach))
+    margin = stats.t.isf(0.025, degrees) * error
+    assert (low, high) == pytest.approx((added - margin, added + margin))
     exact = compare_models(observations(noise=1e-9))
     wanted = model(1.0, 16, True) - model(1.0, 16, False)
     assert exact.effect(1.0, np.log(16)) == pytest.approx([wanted] * 3, abs=1e-7)
@@ -106,7 +106,7 @@ def test_holm_bonferroni_by_hand():
 
 
 def test_what_cannot_be_fitted_is_refused():
-    with pytest.raises(ParameterError, match="three levels"):
+    with pytest.raises(ParameterError, match="three values"):
         compare_models([one for one in observations(0.1) if one.epsilon != 1.0])
     with pytest.raises(ParameterError, match="more than 12"):
         compare_models(observations(0.1)[::6])

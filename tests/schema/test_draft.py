@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher import Bins, Categorical, DataError, IntegerRange, Schema, draft_schema, read
-from thresher.data import reading
+from thresher.data import delimited
 from thresher.schema import draft
 
 FRAME = pd.DataFrame(
@@ -63,7 +63,7 @@ def test_the_warning_is_in_the_file(tmp_path):
 def test_chunks_do_not_matter(tmp_path, monkeypatch):
     FRAME.to_csv(tmp_path / "x.csv", index=False)
     whole = draft_schema(tmp_path / "x.csv")
-    monkeypatch.setattr(reading, "CHUNK_BYTES", 2048)
+    monkeypatch.setattr(delimited, "CHUNK_BYTES", 2048)
     seen = []
     assert draft_schema(tmp_path / "x.csv", seen.append) == whole
     assert len(seen) > 5

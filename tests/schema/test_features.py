@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thresher import Bins, Categorical, DataError, IntegerRange, SchemaError
-from thresher.schema.cells import label_text, numbers_of
+from thresher.schema.coding import numbers_of, spellings_of
 
 AGE = IntegerRange(name="age", low=16, high=100, nulls="missing", extra=("missing", "other"))
 RACE = Categorical(name="race", categories=("A", "B", "other"), nulls="B", outside="other")
@@ -107,7 +107,7 @@ def test_numbers_in_text():
     text = pa.array([" 5 ", "-1", "1e3", "inf", "x", "", None, "99999999999999999999999"])
     expected = [5, -1, 1000, math.inf, math.nan, math.nan, math.nan, 1e23]
     np.testing.assert_allclose(numbers_of("n", text), expected)
-    assert label_text("n", pa.array([1.0, 1.5, math.inf, None])).to_pylist() == [
+    assert spellings_of("n", pa.array([1.0, 1.5, math.inf, None])).to_pylist() == [
         "1", "1.5", "inf", None,
     ]  # fmt: skip
 

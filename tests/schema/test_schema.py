@@ -11,12 +11,13 @@ from hypothesis import strategies as st
 import thresher as th
 from thresher import Bins, Categorical, IntegerRange, Schema, SchemaError
 from thresher.data.datasets import adult_schema, loans_schema
+from thresher.schema.labels import is_label
 
 WORD = st.text(
     st.one_of(st.sampled_from("ab,=\"'{}!. in…é\n\\"), st.characters(exclude_categories=["Cs"])),
     min_size=1,
     max_size=6,
-).filter(lambda word: word == word.strip())
+).filter(is_label)
 LABEL = WORD.filter(lambda word: not _is_number(word))
 
 

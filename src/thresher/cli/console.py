@@ -1,146 +1,149 @@
-"""Where words go: results to standard output, progress and messages to standard error."""
+"""Where words go: results to standard output, progress and messages to standard error.
+
+Names and labels come from files that others wrote. Everything printed goes through `plain`, so that
+no character of theirs moves the cursor, changes colours or reverses the text.
+"""
 
 import json
-import warnings
+import re
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Annotated, Any
+from threading import Timer
+from typing import Any
 
-import typer
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
+CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+"""C0, DEL, C1, marks and overrides of direction, line separators, and halves of surrogate pairs."""
 
-from thresher.data import Records, datasets, read
-from thresher.errors import DataError
-from thresher.schema import Schema
+PATIENCE = 2.0
+"""Seconds after which a task that nobody can watch is mentioned in a line."""
 
-_results = Console(highlight=False)
-_messages = Console(stderr=True, highlight=False)
+MINUTE = 60.0
+"""Seconds between two lines about the progress of such a task."""
+
+Watch = Callable[[float, float | None, str], None]
+"""Is told how much is done, of how much if that is known, and a few words."""
 
 
 class Interrupted(Exception):  # noqa: N818, it is nobody's error
     """Ctrl-C, where there is more to tell about it."""
 
 
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object and nothing else on standard output.")
-]
+def plain(text: str) -> str:
+    r"""A text with every control character written as an escape.
+
+    Example:
+        >>> print(plain("red: \x1b[31m"))
+        red: \x1b[31m
+    """
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def as_json_text(value: object) -> str:
+    """One line of JSON, in which control characters are escaped as well."""
+    text = json.dumps(value, ensure_ascii=False)
+    return CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def print_json(value: object) -> None:
     """Print the one JSON object of a command's standard output."""
-    typer.echo(json.dumps(value, ensure_ascii=False))
+    sys.stdout.write(as_json_text(value) + "\n")
 
 
-def show(text: str) -> None:
+def show(text: str = "") -> None:
     """Print a line of a command's result."""
-    _results.print(text, markup=False, soft_wrap=True)
+    sys.stdout.write(plain(text) + "\n")
 
 
 def say(text: str) -> None:
     """Tell the user something that is not the result."""
-    _messages.print(text, markup=False, soft_wrap=True)
+    sys.stderr.write(plain(text) + "\n")
+    sys.stderr.flush()
 
 
-@contextmanager
-def kept_on_interruption(journal: Path) -> Iterator[None]:
-    """Tell who interrupts a fit that what was paid for is still there."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if not journal.exists():
-            raise
-        raise Interrupted("what was paid for is kept: go on with --resume") from None
-
-
-@contextmanager
-def warnings_told() -> Iterator[None]:
-    """Say each warning once, in a line of its own."""
-    told: set[str] = set()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            yield
-        finally:
-            for warning in caught:
-                words = str(warning.message)
-                if words not in told:
-                    say(f"thresher: warning: {words}")
-                told.add(words)
+def warn(text: str) -> None:
+    """Warn the user of something that may be a mistake."""
+    say(f"thresher: warning: {text}")
 
 
 @contextmanager
 def counting(task: str) -> Iterator[Callable[[int], None]]:
-    """A line on standard error that counts records while they are read."""
-    columns: tuple[Any, ...] = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-    )
-    # Where nobody watches, even a line that is wiped away leaves a blank one behind.
-    silent = not _messages.is_terminal
-    with Progress(*columns, console=_messages, transient=True, disable=silent) as progress:
-        line = progress.add_task(task)
-        yield lambda rows: progress.update(line, description=f"{task}: {rows:,} records")
+    """Follow the reading of records: how many there are so far."""
+    with _followed(task, has_end=False) as watch:
+        yield lambda rows: watch(rows, None, f"{rows:,} records")
 
 
 @contextmanager
 def working(task: str) -> Iterator[None]:
-    """A line on standard error that shows that something is going on."""
-    with _messages.status(task):
+    """Show that something is going on."""
+    with _followed(task, has_end=False):
         yield
 
 
 @contextmanager
 def rounds_of_a_fit() -> Iterator[Callable[[int, int, str], None]]:
-    """A bar on standard error that follows the rounds of a fit and how well D' fits by now."""
+    """Follow the rounds of a fit and how well D' fits by now."""
+    with _followed("fitting", has_end=True) as watch:
+        yield lambda done, rounds, fit: watch(done, rounds, f"{done} of {rounds} rounds; {fit}")
+
+
+@contextmanager
+def runs_of_experiments() -> Iterator[Watch]:
+    """Follow the paper's experiments; runs count by how long they should take."""
+    with _followed("running", has_end=True) as watch:
+        yield watch
+
+
+@contextmanager
+def _followed(task: str, has_end: bool) -> Iterator[Watch]:
+    """Follow a task on standard error: a bar on a terminal, else a line now and then."""
+    followed = _bar if sys.stderr.isatty() else _lines
+    with followed(plain(task), has_end) as watch:
+        yield watch
+
+
+@contextmanager
+def _bar(task: str, has_end: bool) -> Iterator[Watch]:
+    from rich import progress as rich
+    from rich.console import Console
+
     columns: tuple[Any, ...] = (
-        TextColumn("fitting"), BarColumn(), MofNCompleteColumn(),
-        TextColumn("{task.description}"), TimeElapsedColumn(), TimeRemainingColumn(),
-    )  # fmt: skip
-    # Where nobody watches, even a line that is wiped away leaves a blank one behind.
-    silent = not _messages.is_terminal
-    with Progress(*columns, console=_messages, transient=True, disable=silent) as progress:
-        line = progress.add_task("", total=None)
+        rich.TextColumn(task, markup=False) if has_end else rich.SpinnerColumn(),
+        *((rich.BarColumn(), rich.TaskProgressColumn()) if has_end else ()),
+        rich.TextColumn("{task.description}", markup=False),
+        rich.TimeElapsedColumn(),
+        *((rich.TextColumn("left:"), rich.TimeRemainingColumn()) if has_end else ()),
+    )
+    console = Console(stderr=True, highlight=False)
+    with rich.Progress(*columns, console=console, transient=True) as progress:
+        line = progress.add_task("" if has_end else task, total=None)
 
-        def update(done: int, rounds: int, fit: str) -> None:
-            progress.update(line, completed=done, total=rounds, description=fit)
+        def watch(done: float, total: float | None, words: str) -> None:
+            words = plain(words) if has_end else f"{task}: {plain(words)}"
+            progress.update(line, completed=done, total=total, description=words)
 
-        yield update
-
-
-def load_schema(data: str, path: Path | None) -> Schema:
-    """The schema of a command's data: its file, or that of the built-in data."""
-    if path is None:
-        if data == "adult":
-            return datasets.adult_schema()
-        raise DataError(f"{data} needs a schema: give --schema (`thresher schema draft` makes one)")
-    schema = Schema.load(path)
-    if schema.unreviewed:
-        say(
-            f"thresher: warning: {path} is a draft; still to be reviewed: "
-            f"{', '.join(schema.unreviewed)}"
-        )
-    return schema
+        yield watch
 
 
-def load_records(data: str, path: Path | None) -> Records:
-    """The private records a command is about: a file, or `adult` for the built-in set."""
-    return load_with(data, load_schema(data, path))
+@contextmanager
+def _lines(task: str, has_end: bool) -> Iterator[Watch]:
+    """Nothing for a task that is done at once: then a mistake stays the only line that is said."""
+    began = Timer(PATIENCE, say, [f"thresher: {task}"])
+    began.daemon = True
+    began.start()
+    due = time.monotonic() + MINUTE
 
+    def watch(done: float, total: float | None, words: str) -> None:
+        nonlocal due
+        if time.monotonic() >= due:
+            due = time.monotonic() + MINUTE
+            share = f"{done / total:.0%}, " if total else ""
+            say(f"thresher: {task}: {share}{words}")
 
-def load_with(data: str, schema: Schema) -> Records:
-    """The private records a command is about, by a schema that is at hand."""
-    if data == "adult" and schema.fingerprint == datasets.adult_schema().fingerprint:
-        return datasets.adult()
-    with counting(f"reading {data}") as progress:
-        return read(data, schema, progress)
+    try:
+        yield watch
+    finally:
+        began.cancel()

@@ -9,7 +9,7 @@ from thresher.evaluation.comparison import BASELINES
 from thresher.evaluation.errors import errors_of
 from thresher.mechanisms import Auto
 from thresher.queries.workload import Workload
-from thresher.release.error_bars import Answer
+from thresher.release import Answer
 
 QUESTIONS = {
     "women with a bachelor's degree or more who earn over 50K": (
@@ -26,9 +26,13 @@ QUESTIONS = {
 
 
 def demo() -> None:
-    """Fit the built-in ADULT data privately and ask the release a few questions.
+    """Fit the built-in ADULT data and ask the release a few questions.
 
-    64 random 3-way marginals, some four million queries, at ε = 1.
+    The workload is 64 random 3-way marginals, some four million queries, at ε = 1. Truth and errors
+    are shown beside the private answers, so the output is not private.
+
+    Example:
+        thresher demo
     """
     records = datasets.adult()
     work = Workload.random(records.schema, k=3, size=64, seed=253)
@@ -50,17 +54,20 @@ def demo() -> None:
     with working("fitting the baselines"):
         baselines = {kind.name: kind(epsilon=1.0).fit(records, work) for kind in BASELINES}
     published = {"thresher": release, **baselines}
-    show("\nWhat share of people are …")
+    show()
+    show("What share of people are …")
     for words, query in QUESTIONS.items():
         show(f"  {words}?   ({query})")
         answers = ", ".join(f"{n} {_said(p.answer(query))}" for n, p in published.items())
         show(f"      truth {exact_answer(records, query):.4f};   {answers}")
-    show("\nThe largest error over all queries of the workload:")
+    show()
+    show("The largest error over all queries of the workload:")
     with working("comparing all answers"):
         worst = {n: errors_of(p.source.table, records, work).max for n, p in published.items()}
     for name, error in worst.items():
         show(f"  {name:20} {error:.4f}")
-    show("\nTruth and errors were computed from the records: not private, not for publication.")
+    show()
+    show("Truth and errors were computed from the records: not private, not for publication.")
 
 
 def _said(answer: Answer) -> str:

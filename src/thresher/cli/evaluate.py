@@ -5,70 +5,74 @@ from typing import Annotated
 
 import typer
 
-from thresher.cli.console import AsJson, load_with, print_json, say, show, working
-from thresher.errors import ResourceError
+from thresher.cli.console import print_json, say, show, warn, working
+from thresher.cli.inputs import load_records
+from thresher.cli.options import AsJson, BaselineSeed, Data, OtherWorkload, ReleaseFolder
 from thresher.evaluation.comparison import compare
+from thresher.evaluation.errors import Errors
 from thresher.queries.workload import Workload
-from thresher.release.folder import load
+from thresher.release import Release, load
 
 STAMP = "NOT PRIVATE, NOT FOR PUBLICATION: computed from the private records"
 
 
 def evaluate(
-    release: Annotated[Path, typer.Argument(help="The folder of a release.")],
-    data: Annotated[str, typer.Argument(help="The private records: a file, or `adult`.")],
-    workload: Annotated[
-        Path | None,
-        typer.Option("--workload", "-w", help="A workload; the release's if not given."),
-    ] = None,
+    release: ReleaseFolder,
+    data: Data,
+    workload: OtherWorkload = None,
     per_threshold: Annotated[
         bool, typer.Option("--per-threshold", help="Also show the maximum error of each threshold.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the baselines' noise.")] = 0,
+    seed: BaselineSeed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Compare a release with the truth and with every baseline at the same budget.
 
-    Not private, and not for publication: it looks at the records.
+    The result is computed from the records. It is not private, and not for publication.
+
+    Example:
+        thresher evaluate people-release people.csv --per-threshold
     """
     published = load(release)
-    records = load_with(data, published.schema)
-    work = Workload.load(workload, published.schema) if workload else published.workload
+    records = load_records(data, published.schema)
+    work = compared_on(published, workload)
     if records.n != published.n:
-        say(
-            f"thresher: warning: the release is of {published.n} records, and {data} has "
-            f"{records.n}"
-        )
+        warn(f"the release is of {published.n} records, and {data} has {records.n}")
     with working("comparing"):
-        try:
-            compared = compare(published, records, work, seed)
-        except ResourceError as fault:
-            say(f"thresher: {fault}")
-            raise
+        compared = compare(published, records, work, seed)
     say(STAMP)
     if as_json:
-        errors = {name: {"max": e.max, "mean_max": e.mean_max} for name, e in compared.items()}
-        print_json(
-            {
-                "queries": work.query_count,
-                "thresholds": len(work),
-                "errors": errors,
-                "warning": STAMP,
-                **(
-                    {"by_threshold": {n: list(e.by_threshold) for n, e in compared.items()}}
-                    if per_threshold
-                    else {}
-                ),
-            }
-        )
-        return
+        print_json(_facts(work, compared, per_threshold))
+    else:
+        _tell(work, compared, per_threshold)
+
+
+def compared_on(published: Release, workload: Path | None) -> Workload:
+    """The workload of a comparison: a file's, or the release's."""
+    return Workload.load(workload, published.schema) if workload else published.workload
+
+
+def _facts(work: Workload, compared: dict[str, Errors], per_threshold: bool) -> dict[str, object]:
+    facts = {
+        "queries": work.query_count,
+        "thresholds": len(work),
+        "errors": {name: {"max": e.max, "mean_max": e.mean_max} for name, e in compared.items()},
+        "warning": STAMP,
+    }
+    if per_threshold:
+        facts["by_threshold"] = {name: list(e.by_threshold) for name, e in compared.items()}
+    return facts
+
+
+def _tell(work: Workload, compared: dict[str, Errors], per_threshold: bool) -> None:
     show(STAMP)
     show(f"{len(work)} thresholds, {work.query_count:,} queries")
     show(f"{'':20} {'maximum error':>14} {'mean of maxima':>15}")
-    for name, errors_ in compared.items():
-        show(f"{name:20} {errors_.max:14.4f} {errors_.mean_max:15.4f}")
-    if per_threshold:
-        show("maximum error by threshold: " + ", ".join(compared))
-        for i, threshold in enumerate(work):
-            numbers = " ".join(f"{e.by_threshold[i]:.4f}" for e in compared.values())
-            show(f"  {numbers}  {threshold.r} of: {', '.join(threshold.features)}")
+    for name, errors in compared.items():
+        show(f"{name:20} {errors.max:14.4f} {errors.mean_max:15.4f}")
+    if not per_threshold:
+        return
+    show("maximum error by threshold: " + ", ".join(compared))
+    for i, threshold in enumerate(work):
+        numbers = " ".join(f"{errors.by_threshold[i]:.4f}" for errors in compared.values())
+        show(f"  {numbers}  {threshold.r} of: {', '.join(threshold.features)}")

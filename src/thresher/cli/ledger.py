@@ -6,38 +6,60 @@ from typing import Annotated
 
 import typer
 
-from thresher.cli.console import AsJson, print_json, show
-from thresher.privacy.budget import Accounting, Budget, epsilon_of
+from thresher.cli.console import print_json, show
+from thresher.cli.options import AccountingOption, AsJson, positive, probability, usable_path
+from thresher.cli.paying import open_ledger
+from thresher.errors import LedgerError
+from thresher.privacy.budget import Budget, epsilon_of
 from thresher.privacy.ledger import Ledger
 
-app = typer.Typer(help="Keep the budget of a data set over all its releases.", no_args_is_help=True)
 
-
-@app.command()
 def create(
-    path: Annotated[Path, typer.Argument(help="Where the ledger goes.")],
-    epsilon: Annotated[float, typer.Option(help="ε of all releases together.")],
-    delta: Annotated[float, typer.Option(help="δ of all releases together.")],
-    accounting: Annotated[Accounting, typer.Option(help="How ε and δ buy ρ.")] = "tight",
-    data: Annotated[str, typer.Option(help="The name of the data set.")] = "",
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="Where the ledger goes.", callback=usable_path)
+    ],
+    epsilon: Annotated[
+        float,
+        typer.Option(metavar="NUMBER", help="ε of all releases together.", callback=positive),
+    ],
+    delta: Annotated[
+        float,
+        typer.Option(metavar="NUMBER", help="δ of all releases together.", callback=probability),
+    ],
+    accounting: AccountingOption = "tight",
+    data: Annotated[str, typer.Option(metavar="NAME", help="The name of the data set.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Start a ledger: everything that is ever released from a data set must fit into it."""
+    """Start the ledger of a data set.
+
+    Everything that is ever released from the data set must fit into it.
+
+    Example:
+        thresher ledger create people.ledger --epsilon 1 --delta 1e-9
+    """
+    if path.exists():
+        raise LedgerError(f"{path} exists already: `thresher ledger show {path}` shows it")
     budget = Budget.from_epsilon(epsilon, delta, accounting)
     Ledger.create(path, budget.rho, epsilon=epsilon, delta=delta, accounting=accounting, data=data)
     _tell(path, as_json)
 
 
-@app.command("show")
 def show_ledger(
-    path: Annotated[Path, typer.Argument(help="The ledger file.")], as_json: AsJson = False
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The ledger file.", callback=usable_path)
+    ],
+    as_json: AsJson = False,
 ) -> None:
-    """Show what has been spent, on which release, and what is left."""
+    """Show what was spent, on which release, and what is left.
+
+    Example:
+        thresher ledger show people.ledger
+    """
     _tell(path, as_json)
 
 
 def _tell(path: Path, as_json: bool) -> None:
-    account = Ledger.open(path).read()
+    account = open_ledger(path).read()
     spent: dict[str, Fraction] = {}
     for entry in account.entries:
         spent[entry.release] = spent.get(entry.release, Fraction(0)) + entry.rho
@@ -63,6 +85,13 @@ def _tell(path: Path, as_json: bool) -> None:
     show(f"  budget     rho {float(account.total):.6g}")
     for name, rho in spent.items():
         show(f"  spent      rho {float(rho):.6g} on {name}")
-    show(f"  remaining  rho {float(account.remaining):.6g}")
+    left = _as_epsilon(account.remaining, account.delta)
+    show(f"  remaining  rho {float(account.remaining):.6g}{left}")
     if so_far:
         show(f"  all releases so far together: epsilon {so_far:.4g}")
+
+
+def _as_epsilon(rho: Fraction, delta: float | None) -> str:
+    if not delta or not rho:
+        return ""
+    return f" (one more release: epsilon {epsilon_of(rho, delta):.4g} at delta {delta:g})"

@@ -5,21 +5,34 @@ from typing import Annotated
 
 import typer
 
-from thresher.cli.console import AsJson, print_json, show
+from thresher.cli.console import print_json, show
+from thresher.cli.options import AsJson, ReleaseFolder, usable_path
 from thresher.errors import ParameterError
-from thresher.release.folder import load
+from thresher.release import load
 
 
 def sample(
-    release: Annotated[Path, typer.Argument(help="The folder of a release.")],
-    rows: Annotated[int, typer.Option(help="How many records.", min=1)],
-    output: Annotated[Path, typer.Option("--output", "-o", help="A .csv or .parquet file.")],
+    release: ReleaseFolder,
+    rows: Annotated[int, typer.Option(metavar="NUMBER", help="How many records.", min=1)],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="A .csv or .parquet file.", callback=usable_path
+        ),
+    ],
     seed: Annotated[
-        int | None, typer.Option(help="The same seed gives the same records; protects nothing.")
+        int | None,
+        typer.Option(
+            metavar="NUMBER", help="The same seed gives the same records. Protects nothing.", min=0
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw synthetic records from a release; it costs no privacy."""
+    """Draw synthetic records from a release. This costs no privacy.
+
+    Example:
+        thresher sample people-release --rows 10000 --output synthetic.csv
+    """
     if output.suffix not in (".csv", ".parquet"):
         raise ParameterError(f"{output}: the kind of file is told by its ending: .csv or .parquet")
     published = load(release)

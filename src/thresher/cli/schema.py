@@ -5,26 +5,32 @@ from typing import Annotated
 
 import typer
 
-from thresher.cli.console import AsJson, counting, print_json, say, show
+from thresher.cli.console import counting, print_json, say, show
+from thresher.cli.options import AsJson, usable_path
 from thresher.data.drafting import draft_schema
 from thresher.schema import Schema
 from thresher.schema.draft import WARNING
 
-app = typer.Typer(help="Draft and check the public description of a table.", no_args_is_help=True)
 
-
-@app.command()
 def draft(
-    data: Annotated[str, typer.Argument(help="A CSV or Parquet file.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where the draft goes.")] = Path(
-        "schema.json"
-    ),
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A CSV or Parquet file.", callback=usable_path)
+    ],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Where the draft goes.", callback=usable_path
+        ),
+    ] = Path("schema.json"),
     as_json: AsJson = False,
 ) -> None:
     """Guess a schema from a file, for you to review.
 
-    The draft tells which values occur, so it is **not private**: replace what was guessed by
-    what is publicly known before you publish anything.
+    The draft tells which values occur, so it is NOT PRIVATE. Replace what was guessed by what is
+    publicly known before you publish anything.
+
+    Example:
+        thresher schema draft people.csv --output schema.json
     """
     with counting(f"reading {data}") as progress:
         guessed, left_out = draft_schema(data, progress)
@@ -38,11 +44,17 @@ def draft(
         show(f"wrote {output}: {len(guessed)} features to review")
 
 
-@app.command()
 def check(
-    schema: Annotated[Path, typer.Argument(help="A schema file.")], as_json: AsJson = False
+    schema: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A schema file.", callback=usable_path)
+    ],
+    as_json: AsJson = False,
 ) -> None:
-    """Read a schema file and say what it describes."""
+    """Read a schema file and say what it describes.
+
+    Example:
+        thresher schema check schema.json
+    """
     loaded = Schema.load(schema)
     if as_json:
         sizes = dict(zip(loaded.names, loaded.sizes, strict=True))

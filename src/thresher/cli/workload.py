@@ -1,13 +1,15 @@
 """`thresher workload`: write down many thresholds in one line."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from thresher.cli.console import AsJson, load_schema, print_json, say, show
-from thresher.errors import DataError, ParameterError, QueryError
+from thresher.cli.console import print_json, show, warn
+from thresher.cli.inputs import load_schema
+from thresher.cli.lines import lines_of
+from thresher.cli.options import AsJson, usable_path
+from thresher.errors import ParameterError, QueryError
 from thresher.files import read_json
 from thresher.queries import (
     FeatureDistribution,
@@ -19,55 +21,81 @@ from thresher.queries import (
 )
 from thresher.schema import Schema
 
-app = typer.Typer(help="Make workload files: the thresholds to be answered.", no_args_is_help=True)
-
 SchemaOption = Annotated[
-    Path | None, typer.Option("--schema", help="The schema file; ADULT's if not given.")
+    Path | None,
+    typer.Option(
+        "--schema",
+        metavar="FILE",
+        help="The schema file. Default: the schema of ADULT.",
+        callback=usable_path,
+    ),
 ]
-Way = Annotated[int, typer.Option("-k", help="Features per threshold.", min=1)]
+Way = Annotated[int, typer.Option("-k", metavar="NUMBER", help="Features per threshold.", min=1)]
 Matches = Annotated[
-    int | None, typer.Option("-r", help="How many must match; k (marginals) if not given.")
+    int | None,
+    typer.Option(
+        "-r", metavar="NUMBER", help="How many of the k must match. Default: k, a marginal."
+    ),
 ]
 MostQueries = Annotated[
     int | None,
     typer.Option(
-        help="Leave out thresholds with more queries than this (n: the filter of Aydore et al.)."
+        metavar="NUMBER",
+        help="Leave out thresholds with more queries than this (n: the filter of Aydore et al.).",
     ),
 ]
-Output = Annotated[Path, typer.Option("--output", "-o", help="Where the workload goes.")]
+Output = Annotated[
+    Path,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Where the workload goes.", callback=usable_path
+    ),
+]
 WORKLOAD = Path("workload.json")
 SHOWN = 10
 """The most frequent thresholds of a log that are shown."""
 
 
-@app.command("random")
 def random_workload(
     k: Way,
-    size: Annotated[int, typer.Option(help="How many thresholds.", min=1)],
+    size: Annotated[int, typer.Option(metavar="NUMBER", help="How many thresholds.", min=1)],
     r: Matches = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same workload.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="NUMBER", help="The same seed gives the same workload.")
+    ] = 0,
     schema: SchemaOption = None,
     max_queries: MostQueries = None,
     distribution: Annotated[
         str,
         typer.Option(
+            metavar="NAME|FILE",
             help="How likely features are: `uniform`, `zipf`, `geometric`, or a JSON file "
-            '{"age": 0.5, …}.'
+            '{"age": 0.5, …}.',
         ),
     ] = "uniform",
     order_seed: Annotated[
-        int, typer.Option(help="Seed of the order in which features are likely (zipf, geometric).")
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            help="Seed of the order of the features, the likeliest first (zipf, geometric).",
+        ),
     ] = 0,
     replacement: Annotated[
         bool,
         typer.Option(
-            "--replacement", help="Thresholds may be drawn again; each is listed once all the same."
+            "--replacement",
+            help="Draw with replacement. A threshold that is drawn twice is listed once.",
         ),
     ] = False,
     output: Output = WORKLOAD,
     as_json: AsJson = False,
 ) -> None:
-    """Thresholds over k features at random, uniformly or by a distribution over the features."""
+    """Draw thresholds over k features at random.
+
+    All features are equally likely, unless --distribution says otherwise.
+
+    Example:
+        thresher workload random -k 3 -r 2 --size 64 --schema schema.json
+    """
     features = load_schema("adult", schema)
     if distribution == "uniform" and not replacement:
         work = Workload.random(features, k, r, size=size, seed=seed, max_queries=max_queries)
@@ -79,21 +107,32 @@ def random_workload(
     _write(work, output, as_json)
 
 
-@app.command("augment")
 def augmented(
-    workload: Annotated[Path, typer.Argument(help="The historical workload.")],
+    workload: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The historical workload.", callback=usable_path)
+    ],
     add: Annotated[
         int | None,
-        typer.Option(help="How many to add; as many as there are too few, if not given.", min=1),
+        typer.Option(
+            metavar="NUMBER",
+            help="How many to add. Default: as many as a small history lacks.",
+            min=1,
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed adds the same thresholds.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="NUMBER", help="The same seed adds the same thresholds.")
+    ] = 0,
     schema: SchemaOption = None,
     output: Output = WORKLOAD,
     as_json: AsJson = False,
 ) -> None:
-    """Add uniformly random thresholds to a small historical workload, in its own mix of k and r.
+    """Add random thresholds to a small historical workload.
 
-    The paper's advice: at worst, future queries are answered as well as before.
+    They are drawn uniformly, with the same mix of k and r. This is the paper's advice: at worst,
+    future queries are answered as well as before.
+
+    Example:
+        thresher workload augment past.json --schema schema.json -o more.json
     """
     past = Workload.load(workload, load_schema("adult", schema))
     work = augment(past, seed=seed, add=add)
@@ -101,23 +140,36 @@ def augmented(
     _write(work, output, as_json, added=len(work) - len(past))
 
 
-@app.command("from-log")
 def from_log(
-    log: Annotated[Path, typer.Argument(help="Past queries in the query language, one a line.")],
+    log: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="Past queries in the query language, one a line.",
+            callback=usable_path,
+        ),
+    ],
     at_least: Annotated[
-        int, typer.Option(help="Keep thresholds that were asked about so often.", min=1)
+        int,
+        typer.Option(
+            metavar="NUMBER", help="Keep thresholds that were asked about this often.", min=1
+        ),
     ] = 1,
     schema: SchemaOption = None,
     output: Output = WORKLOAD,
     as_json: AsJson = False,
 ) -> None:
-    """Turn a log of past queries into a historical workload, the most frequent thresholds first.
+    """Turn a log of past queries into a historical workload.
 
-    The log tells what analysts asked, never what the records say.
+    The most frequent thresholds come first. The log tells what analysts asked, never what the
+    records say.
+
+    Example:
+        thresher workload from-log questions.txt --at-least 2 --schema schema.json
     """
     features = load_schema("adult", schema)
     try:
-        whole = History.from_log(_lines(log), features)
+        whole = History.from_log(lines_of(log), features)
         history = whole.asked_at_least(at_least)
     except QueryError as fault:
         raise QueryError(f"{log}: {fault}") from None
@@ -131,7 +183,6 @@ def from_log(
     _write(history.workload, output, as_json, asked=whole.asked, times=list(history.times))
 
 
-@app.command("all")
 def all_thresholds(
     k: Way,
     r: Matches = None,
@@ -140,7 +191,11 @@ def all_thresholds(
     output: Output = WORKLOAD,
     as_json: AsJson = False,
 ) -> None:
-    """Every threshold over k of the features."""
+    """Take every threshold over k of the features.
+
+    Example:
+        thresher workload all -k 3 --schema schema.json --output workload.json
+    """
     work = Workload.all(load_schema("adult", schema), k, r)
     if max_queries is not None:
         filtered = work.within(max_queries)
@@ -170,20 +225,10 @@ def _distribution(name: str, seed: int, schema: Schema) -> FeatureDistribution:
         raise ParameterError(f"{name}: {fault}") from None
 
 
-def _lines(file: Path) -> Iterator[str]:
-    try:
-        with file.open(encoding="utf-8-sig") as opened:
-            yield from opened
-    except OSError as fault:
-        raise DataError(f"{file} cannot be read: {fault.strerror}") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{file} is not text in UTF-8") from None
-
-
 def _warn_if_small(work: Workload) -> None:
     warning = small_history(work)
     if warning:
-        say(f"thresher: warning: {warning}")
+        warn(warning)
 
 
 def _write(work: Workload, output: Path, as_json: bool, **more: object) -> None:

@@ -1,7 +1,21 @@
 """Private records come in."""
 
-from thresher.data import datasets
-from thresher.data.reading import read
-from thresher.data.records import Records
+from typing import TYPE_CHECKING
+
+from thresher.lazy import attach
+
+if TYPE_CHECKING:
+    from thresher.data import datasets
+    from thresher.data.reading import read
+    from thresher.data.records import Records
+else:
+    __getattr__, __dir__ = attach(
+        __name__,
+        {
+            "thresher.data.datasets": "datasets",
+            "thresher.data.reading": "read",
+            "thresher.data.records": "Records",
+        },
+    )
 
 __all__ = ["Records", "datasets", "read"]

@@ -86,8 +86,8 @@ class FutureError:
         variance, degrees = self._variance()
         if degrees < 1:
             return -math.inf, math.inf
-        reach = student_t(degrees) * math.sqrt(variance)
-        return self.mean - reach, self.mean + reach
+        margin = student_t(degrees) * math.sqrt(variance)
+        return self.mean - margin, self.mean + margin
 
     def _variance(self) -> tuple[float, int]:
         """The variance of the mean, and its degrees of freedom."""

@@ -1,9 +1,15 @@
-"""Ways to answer a workload under differential privacy, all by one protocol: `fit`."""
+"""Ways to answer a workload under differential privacy.
+
+A `Mechanism` is a set of parameters. `resolve(n, rho, workload)` checks them and makes a
+`Procedure` with a plan; `fit(data, workload)` resolves, checks what the run will take, runs the
+procedure through budgeted access to the records, and makes a release.
+"""
 
 from thresher.mechanisms.adaptive_tables import AdaptiveTables
 from thresher.mechanisms.auto import Auto
 from thresher.mechanisms.baselines import All0, GaussianJoint, GaussianPerQuery
-from thresher.mechanisms.mechanism import Mechanism, Progress
+from thresher.mechanisms.mechanism import Mechanism
+from thresher.mechanisms.procedure import Outcome, Procedure, Progress
 from thresher.mechanisms.rap import RAP
 
 MECHANISMS: dict[str, type[Mechanism]] = {
@@ -20,5 +26,7 @@ __all__ = [
     "GaussianJoint",
     "GaussianPerQuery",
     "Mechanism",
+    "Outcome",
+    "Procedure",
     "Progress",
 ]

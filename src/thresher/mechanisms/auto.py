@@ -1,4 +1,4 @@
-"""The mechanism for who does not want to choose one: the best by the evidence, by public facts."""
+"""`auto`, the default: chooses between adaptive tables and RAP from public facts."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -6,25 +6,28 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from thresher.mechanisms.adaptive_tables import AdaptiveTables
-from thresher.mechanisms.estimate import Estimate
-from thresher.mechanisms.mechanism import Mechanism, Outcome, Progress
+from thresher.mechanisms.mechanism import Mechanism
+from thresher.mechanisms.procedure import Procedure
 from thresher.mechanisms.rap import RAP, Selection
-from thresher.privacy.access import Access
 from thresher.queries.workload import Workload
+
+ONLY_RAP = frozenset({"queries_per_round", "selection", "optimizer"})
+"""Parameters that only RAP has. Whoever gives one gets RAP."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(Mechanism):
-    """Adaptive tables, unless there is no table worth measuring; then RAP.
+    """Picks AdaptiveTables, or RAP if some threshold has no table small enough to measure.
 
-    A release says which mechanism made it. Settings that only RAP has ask for RAP.
+    The choice uses only n, ρ, the schema and the workload. The release names the mechanism that
+    made it. A parameter that only RAP has asks for RAP.
 
     Attributes:
-        rounds: As of the mechanism that is chosen; by its own rule if not given.
-        queries_per_round: As of RAP.
+        rounds: The number of rounds; by a public rule if not given.
+        queries_per_round: As in RAP.
         synthetic_rows: n', the number of relaxed rows.
-        selection: As of RAP.
-        optimizer: As of RAP.
+        selection: As in RAP.
+        optimizer: As in RAP.
         seed: Seeds the random start of D', which is public and protects nothing.
 
     Example:
@@ -44,25 +47,15 @@ class Auto(Mechanism):
     optimizer: str | None = None
     seed: int = 0
 
-    def resolved(self, n: int, rho: Fraction, workload: Workload) -> Mechanism:
-        """The mechanism chosen, with its parameters settled."""
+    def resolve(self, n: int, rho: Fraction, workload: Workload) -> Procedure:
+        """The procedure of the mechanism that was chosen."""
         given = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         given = {name: value for name, value in given.items() if value is not None}
-        tables = AdaptiveTables(**_known_to(AdaptiveTables, given))
-        asks_for_rap = {"queries_per_round", "selection", "optimizer"} & given.keys()
-        if asks_for_rap or not tables.can_measure(n, rho, workload):
-            return RAP(**given).resolved(n, rho, workload)
-        return tables.resolved(n, rho, workload)
-
-    def run(
-        self, curator: Access, rho: Fraction, workload: Workload, progress: Progress
-    ) -> Outcome:
-        """What the mechanism chosen does."""
-        return self.resolved(curator.n, rho, workload).run(curator, rho, workload, progress)
-
-    def estimate(self, n: int, rho: Fraction, workload: Workload) -> Estimate:
-        """What the mechanism chosen takes."""
-        return self.resolved(n, rho, workload).estimate(n, rho, workload)
+        if not ONLY_RAP & given.keys():
+            tables = AdaptiveTables(**_known_to(AdaptiveTables, given)).resolve(n, rho, workload)
+            if tables.informs_every_threshold(largest=n):
+                return tables
+        return RAP(**given).resolve(n, rho, workload)
 
 
 def _known_to(kind: type[Mechanism], settings: dict[str, Any]) -> dict[str, Any]:

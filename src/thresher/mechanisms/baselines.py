@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from thresher.mechanisms.estimate import Estimate
-from thresher.mechanisms.mechanism import Mechanism, Outcome, Progress
+from thresher.mechanisms.mechanism import Mechanism
+from thresher.mechanisms.procedure import Outcome, Progress
 from thresher.privacy.access import Access
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
@@ -27,64 +28,110 @@ class All0(Mechanism):
     """
 
     name: ClassVar[str] = "all0"
-    is_free: ClassVar[bool] = True
 
-    def run(
-        self, curator: Access, rho: Fraction, workload: Workload, progress: Progress
-    ) -> Outcome:
-        """There is nothing to do."""
-        return Zeros(), []
-
-    def estimate(self, n: int, rho: Fraction, workload: Workload) -> Estimate:
-        """Nothing."""
-        return Estimate(0.0, 0, "")
+    def resolve(self, n: int, rho: Fraction, workload: Workload) -> "ZerosProcedure":
+        """There is nothing to settle."""
+        return ZerosProcedure()
 
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianPerQuery(Mechanism):
-    """The Gaussian mechanism as in the paper (GM): the budget is split over all m queries."""
+    """The Gaussian mechanism as in the paper (GM): the budget is split over all m queries.
+
+    Example:
+        >>> import thresher as th
+        >>> data = th.datasets.adult()
+        >>> work = th.Workload(data.schema, [th.Threshold(("sex", "income"))])
+        >>> len(GaussianPerQuery(epsilon=1.0).fit(data, work).measurements)
+        1
+    """
 
     name: ClassVar[str] = "gaussian_per_query"
 
-    def run(
-        self, curator: Access, rho: Fraction, workload: Workload, progress: Progress
-    ) -> Outcome:
-        """Measure every query of every threshold on its own."""
-        measured = curator.measure(workload.thresholds, rho=rho, jointly=False)
-        return NoisyTables.of(measured, curator.schema), measured
-
-    def estimate(self, n: int, rho: Fraction, workload: Workload) -> Estimate:
-        """Noise for every query, and room for two tables of them."""
-        return _estimate(workload)
+    def resolve(self, n: int, rho: Fraction, workload: Workload) -> "GaussianProcedure":
+        """Measure every query of every threshold with its share of the budget."""
+        return GaussianProcedure(self.name, rho, workload, workload.thresholds, jointly=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianJoint(Mechanism):
     """The Gaussian mechanism with joint sensitivity: every marginal table is measured whole.
 
-    A replaced record moves two cells of a marginal table by one, whatever its size, so the noise
-    does not grow with the number of queries but with the number of tables. Tables of thresholds
+    Replacing one record changes two cells of a marginal table by one, whatever its size. So the
+    noise grows with the number of tables, not with the number of queries. Tables of thresholds
     with r < k follow from the noisy marginals over the same features.
+
+    Example:
+        >>> import thresher as th
+        >>> data = th.datasets.adult()
+        >>> work = th.Workload(data.schema, [th.Threshold(("sex", "income"))])
+        >>> [table] = GaussianJoint(rho=1).fit(data, work).measurements
+        >>> table.sigma, table.counts.shape
+        (1.0, (2, 2))
     """
 
     name: ClassVar[str] = "gaussian_joint"
 
-    def run(
-        self, curator: Access, rho: Fraction, workload: Workload, progress: Progress
-    ) -> Outcome:
+    def resolve(self, n: int, rho: Fraction, workload: Workload) -> "GaussianProcedure":
         """Measure the marginal over each threshold's features."""
-        marginals = list(dict.fromkeys(Threshold(t.features) for t in workload))
-        measured = curator.measure(marginals, rho=rho)
-        return NoisyTables.of(measured, curator.schema), measured
-
-    def estimate(self, n: int, rho: Fraction, workload: Workload) -> Estimate:
-        """Noise for every cell, and room for two tables of them."""
-        return _estimate(workload)
+        marginals = tuple(dict.fromkeys(Threshold(t.features) for t in workload))
+        return GaussianProcedure(self.name, rho, workload, marginals, jointly=True)
 
 
-def _estimate(workload: Workload) -> Estimate:
-    return Estimate(
-        seconds=workload.query_count / DRAWS_PER_SECOND,
-        memory=24 * workload.query_count,
-        advice="take fewer or smaller thresholds, or rap, which never holds all queries",
-    )
+@dataclass(frozen=True)
+class ZerosProcedure:
+    """Looks at nothing and answers 0."""
+
+    name: str = All0.name
+    cost: Fraction = Fraction(0)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """There are none."""
+        return {}
+
+    def estimate(self) -> Estimate:
+        """Nothing to wait for."""
+        return Estimate(0.0, 0, "")
+
+    def run(self, access: Access, progress: Progress) -> Outcome:
+        """Nothing is measured."""
+        return Outcome(Zeros(), ())
+
+
+@dataclass(frozen=True)
+class GaussianProcedure:
+    """Measures tables once; the noisy tables are the answers.
+
+    Attributes:
+        name: The mechanism's name.
+        cost: The ρ that it spends.
+        workload: The thresholds to be answered.
+        tables: The tables to be measured.
+        jointly: Whether noise is for each table as a whole, or for each of its queries.
+    """
+
+    name: str
+    cost: Fraction
+    workload: Workload
+    tables: tuple[Threshold, ...]
+    jointly: bool
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """There are none."""
+        return {}
+
+    def estimate(self) -> Estimate:
+        """Noise for every query, and room for two tables of them."""
+        queries = self.workload.query_count
+        return Estimate(
+            seconds=queries / DRAWS_PER_SECOND,
+            memory=24 * queries,
+            advice="take fewer or smaller thresholds, or rap, which never holds all queries",
+        )
+
+    def run(self, access: Access, progress: Progress) -> Outcome:
+        """Measure all tables at once."""
+        measured = access.measure(self.tables, rho=self.cost, jointly=self.jointly)
+        return Outcome(NoisyTables.of(measured, access.schema), tuple(measured))

@@ -1,10 +1,26 @@
 """The wall: the only code where private counts meet randomness."""
 
-from thresher.privacy.budget import Account, Budget, PrivacyWarning, epsilon_of, rho_of
-from thresher.privacy.curator import Curator
-from thresher.privacy.ledger import Ledger
-from thresher.privacy.measurements import Measurement, QueryMeasurement, TableMeasurement
-from thresher.privacy.randomness import InsecureSeededRandomness, Randomness, SystemRandomness
+from typing import TYPE_CHECKING
+
+from thresher.lazy import attach
+
+if TYPE_CHECKING:
+    from thresher.privacy.budget import Account, Budget, PrivacyWarning, epsilon_of, rho_of
+    from thresher.privacy.curator import Curator
+    from thresher.privacy.ledger import Ledger
+    from thresher.privacy.measurements import Measurement, QueryMeasurement, TableMeasurement
+    from thresher.privacy.randomness import InsecureSeededRandomness, Randomness, SystemRandomness
+else:
+    __getattr__, __dir__ = attach(
+        __name__,
+        {
+            "thresher.privacy.budget": "Account Budget PrivacyWarning epsilon_of rho_of",
+            "thresher.privacy.curator": "Curator",
+            "thresher.privacy.ledger": "Ledger",
+            "thresher.privacy.measurements": "Measurement QueryMeasurement TableMeasurement",
+            "thresher.privacy.randomness": "InsecureSeededRandomness Randomness SystemRandomness",
+        },
+    )
 
 __all__ = [
     "Account",

@@ -1,40 +1,55 @@
-"""What a mechanism sees of the private data: public facts, and verbs that each cost budget."""
+"""What a mechanism sees of the private data: public facts, and four verbs that each cost budget.
 
+The verbs are written here once. Each makes a request (see `requests`); what happens to it is up
+to the class: the Curator pays and carries it out, the journal does so and writes the result down.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from fractions import Fraction
-from typing import Protocol
+from typing import TypeVar
 
-from thresher.privacy.budget import Amount
+from thresher.privacy.amounts import Amount, exact
 from thresher.privacy.measurements import Measurement
+from thresher.privacy.request import Request
+from thresher.privacy.requests import Choose, Measure, Select, SelectTable
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.schema import Schema
 from thresher.tables import AnswersOf
 
+Result = TypeVar("Result")
 
-class Access(Protocol):
+
+class Access(ABC):
     """Budgeted access to private records. Whoever holds it never holds the records."""
 
+    __slots__ = ()
+
     @property
+    @abstractmethod
     def n(self) -> int:
         """The number of records, which is public."""
-        ...
 
     @property
+    @abstractmethod
     def schema(self) -> Schema:
         """The description of the columns, which is public."""
-        ...
 
     @property
+    @abstractmethod
     def spent(self) -> Fraction:
         """The ρ of all calls so far."""
-        ...
 
     @property
+    @abstractmethod
     def remaining(self) -> Fraction:
         """The ρ that calls from here on can cost."""
-        ...
+
+    @abstractmethod
+    def _carry_out(self, request: Request[Result], rho: Fraction) -> Result:
+        """Check a request, pay ρ for it, and only then look at the records."""
 
     def select(
         self,
@@ -45,8 +60,23 @@ class Access(Protocol):
         *,
         rho: Amount,
     ) -> list[Query]:
-        """Choose the queries of a workload that the public answers get most wrong, privately."""
-        ...
+        """Choose the queries of a workload that the public answers get most wrong, privately.
+
+        A query's score is |count - round(n · answer)|, an integer that replacing one record moves
+        by at most 1; `count` of them are drawn as by AS and OSAS (Algorithms 2 and 4).
+
+        Args:
+            workload: The thresholds whose consistent queries may be chosen.
+            answers_of: The public answers they are compared with, as fractions.
+            count: How many to choose: K in the paper. If fewer are left, all are chosen.
+            excluding: Queries of the workload that must not be chosen again.
+            rho: What the selections spend, all together.
+
+        Returns:
+            The chosen queries, in the order in which they were chosen.
+        """
+        request = Select(workload, answers_of, count, tuple(excluding))
+        return self._carry_out(request, exact(rho, "rho"))
 
     def select_table(
         self,
@@ -57,15 +87,56 @@ class Access(Protocol):
         weights_of: AnswersOf | None = None,
         rho: Amount,
     ) -> Threshold:
-        """Choose, privately, the table whose worst answer is furthest off, less its handicap."""
-        ...
+        """Choose, privately, the table whose worst answer is furthest off, less its handicap.
+
+        A table's score is the maximum over its cells of weight · |count - round(n · answer)|,
+        rounded down, less a public integer. Replacing one record moves each term by at most 1, for
+        no weight is above 1; so also their maximum.
+
+        Args:
+            tables: The candidates.
+            answers_of: The public answers they are compared with, as fractions.
+            handicaps: What is taken off each candidate's score, in counts, by public facts.
+            weights_of: How much an error in each cell counts, by public facts; cut off at 0 and 1,
+                and 1 if not given.
+            rho: What the choice spends, however many candidates there are.
+
+        Returns:
+            The chosen table.
+        """
+        request = SelectTable(tuple(tables), answers_of, tuple(handicaps), weights_of)
+        return self._carry_out(request, exact(rho, "rho"))
 
     def measure(
         self, targets: Sequence[Query | Threshold], *, rho: Amount, jointly: bool = True
     ) -> list[Measurement]:
-        """Answer queries, or all cells of marginal tables, with discrete Gaussian noise."""
-        ...
+        """Answer queries, or all cells of marginal tables, with discrete Gaussian noise.
+
+        Args:
+            targets: Queries, each of sensitivity 1; or thresholds, whose tables are measured whole.
+            rho: What all of them spend together; all get the same noise.
+            jointly: Whether a table is measured as one vector: a replaced record moves two cells
+                of a marginal table (r = k), so its squared L2 sensitivity is 2, whatever its size.
+                If False, every cell pays for itself, as in the paper's Gaussian mechanism.
+
+        Returns:
+            One measurement per target, in order.
+        """
+        return self._carry_out(Measure(tuple(targets), bool(jointly)), exact(rho, "rho"))
 
     def choose(self, workload: Workload, candidates: Sequence[AnswersOf], *, rho: Amount) -> int:
-        """Choose, privately, the answers whose worst error on a workload is smallest."""
-        ...
+        """Choose, privately, the answers whose worst error on a workload is smallest.
+
+        The worst error is the maximum over all queries of |count - round(n · answer)|: n times the
+        present error, as an integer. Replacing one record moves each term by at most 1, so also
+        their maximum. A candidate is drawn by the exponential mechanism on minus its worst error.
+
+        Args:
+            workload: The thresholds whose consistent queries count.
+            candidates: Public answers to them, as fractions, from each of several sources.
+            rho: What the choice spends, however many candidates there are.
+
+        Returns:
+            The position of the chosen candidate.
+        """
+        return self._carry_out(Choose(workload, tuple(candidates)), exact(rho, "rho"))

@@ -54,7 +54,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Account:
+class Statement:
     """What a ledger says at one moment.
 
     Attributes:
@@ -159,10 +159,10 @@ class Ledger:
         ledger.read()
         return ledger
 
-    def read(self) -> Account:
+    def read(self) -> Statement:
         """Everything the ledger says, as of one moment."""
         with _locked(self.path, os.O_RDONLY, fcntl.LOCK_SH) as descriptor:
-            return _Text.of(descriptor, self.path).account
+            return _Text.of(descriptor, self.path).statement
 
     @property
     def total(self) -> Fraction:
@@ -199,8 +199,8 @@ class Ledger:
         amount = _amount(rho)
         with _locked(self.path, os.O_RDWR | os.O_APPEND, fcntl.LOCK_EX) as descriptor:
             text = _Text.of(descriptor, self.path)
-            self._refuse_beyond(text.account, rho, release)
-            line = {"number": len(text.account.entries) + 1, **amount, "time": _now()}
+            self._refuse_beyond(text.statement, rho, release)
+            line = {"number": len(text.statement.entries) + 1, **amount, "time": _now()}
             line |= {"who": _current_user() if who is None else who, "release": release}
             content = text.joint + _sealed(line, text.check).encode() + b"\n"
             try:
@@ -217,12 +217,12 @@ class Ledger:
         """Refuse, as `spend` would now, without spending."""
         self._refuse_beyond(self.read(), rho, release)
 
-    def _refuse_beyond(self, account: Account, rho: Fraction, release: str) -> None:
-        remaining = account.remaining
+    def _refuse_beyond(self, statement: Statement, rho: Fraction, release: str) -> None:
+        remaining = statement.remaining
         if rho > remaining:
             raise BudgetError(
                 f"{self.path.name}: {release!r} requested rho {_decimal(rho)}, remaining "
-                f"{_decimal(remaining)} of {_decimal(account.total)}, difference "
+                f"{_decimal(remaining)} of {_decimal(statement.total)}, difference "
                 f"{_decimal(rho - remaining)}; ask for less: what is spent stays spent"
             )
 
@@ -231,7 +231,7 @@ class Ledger:
 class _Text:
     """The sound part of a ledger file: what it says, and what the next line must follow on from."""
 
-    account: Account
+    statement: Statement
     check: str
     length: int
     joint: bytes
@@ -264,7 +264,7 @@ class _Text:
                     f"{path}: line {number + 1} is damaged, or does not follow from line {number}. "
                     "Restore the ledger from a copy; what was spent cannot be known from this file."
                 )
-        account = Account(
+        statement = Statement(
             total=Fraction(header["rho"]),
             epsilon=header["epsilon"],
             delta=header["delta"],
@@ -273,7 +273,7 @@ class _Text:
             created=header["created"],
             entries=tuple(entries),
         )
-        return cls(account, check, length, joint)
+        return cls(statement, check, length, joint)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from thresher.errors import ParameterError
-from thresher.privacy.budget import Amount, exact
+from thresher.privacy.amounts import Amount, exact
 from thresher.privacy.randomness import Randomness
 
 BAND = 2.0**-32
@@ -74,7 +74,9 @@ def add_noise(
     sensitivity_squared: Amount,
     randomness: Randomness,
 ) -> tuple[NDArray[np.int64], float]:
-    """Release integer counts at the price of ρ.
+    """Release integer counts at the price of ρ: the discrete Gaussian mechanism.
+
+    Proof: Canonne, Kamath and Steinke 2020, section 2: noise N_ℤ(0, σ²) is Δ²/(2σ²)-zCDP.
 
     Nothing that can fail here depends on the counts' values. Should a sum pass 2⁶³ it wraps
     around, which is post-processing and gives nothing away; counts of records come nowhere near.
@@ -108,6 +110,9 @@ def discrete_gaussian(
     variance: Fraction, size: int, randomness: Randomness, band: float = BAND
 ) -> NDArray[np.int64]:
     """Draw integers from N_ℤ(0, σ²), exactly.
+
+    Proof: Canonne, Kamath and Steinke 2020, Algorithms 2 and 3. The top of this module argues that
+    double precision decides nothing differently.
 
     Args:
         variance: σ², a rational above zero and at most 2⁸⁰.

@@ -12,7 +12,7 @@ prints √(K/(2ρ)), which would spend ρ on selection and 1.5ρ in all; nothing
 
 `report_noisy_max`, `adaptive_selection` and `oneshot_adaptive_selection` follow the paper, with
 floating-point Gumbel noise for every query: for research and tests. A release uses
-`levelwise_selection`, which needs no noise per query and never holds all scores: see `levels`.
+`levelwise_selection`, which needs no noise per query and never holds all scores: see `histogram`.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,23 +21,17 @@ from fractions import Fraction
 import numpy as np
 
 from thresher.errors import ParameterError
-from thresher.privacy.levels import (
-    EXCLUDED,
-    Levels,
-    Place,
-    Scores,
-    Slabs,
-    Tally,
-    integers,
-    selection_rate,
-    selections,
-    tallied,
-)
+from thresher.privacy.histogram import Histogram, Place, Slabs, selections
+from thresher.privacy.ladder import selection_rate
 from thresher.privacy.randomness import Randomness
+from thresher.privacy.tally import EXCLUDED, Scores, Tally, integers, tallied
 
 
 def report_noisy_max(scores: Scores, rho: Fraction, randomness: Randomness) -> int:
     """RNM: the index of the largest score after Gumbel noise of scale 1/√(2ρ) on each.
+
+    Proof: it is the exponential mechanism of rate √(2ρ), which has range 2√(2ρ) and so is ρ-zCDP
+    (Cesar & Rogers 2021); for real numbers, not for floating point.
 
     The noise is floating point: fine for research, but a release uses `levelwise_selection`.
 
@@ -55,6 +49,8 @@ def adaptive_selection(
     scores: Scores, count: int, rho: Fraction, randomness: Randomness
 ) -> list[int]:
     """The indices that AS (Algorithm 2) selects, in order: `count` times RNM on what is left.
+
+    Proof: that of `report_noisy_max`, `count` times, by composition (Bun & Steinke 2016).
 
     Args:
         scores: One integer score per query; `EXCLUDED` marks those that cannot be chosen.
@@ -80,6 +76,8 @@ def oneshot_adaptive_selection(
     scores: Scores, count: int, rho: Fraction, randomness: Randomness
 ) -> list[int]:
     """The indices that OSAS (Algorithm 4) selects, in order: the top `count` of the noisy scores.
+
+    Proof: it has the distribution of `adaptive_selection` (Durfee & Rogers 2019).
 
     Same arguments, result and output distribution as `adaptive_selection`. The Gumbel scale is
     1/η = √(count/(2·rho)), where `rho` is half of the paper's: √(K/ρ) in its letters, and not the
@@ -113,7 +111,11 @@ def levelwise_selection(
     sensitivity: Fraction | int = 1,
     each: Callable[[Callable[[int], Tally], range], Iterable[Tally]] = map,
 ) -> list[Place]:
-    """Choose `count` queries, in order, as AS does, exactly, without holding the scores of all.
+    """Choose `count` queries, in order, as AS does, exactly, without keeping the scores of all.
+
+    Proof: each selection is the exponential mechanism, η²/2-zCDP for scores of sensitivity 1 (Cesar
+    & Rogers 2021); together they cost `rho` by composition (Bun & Steinke 2016). Exactness:
+    `Ladder.draw` for the level, `Randomness.below` for the member.
 
     Args:
         slabs: The scores; those that hold a chosen query are asked for twice. Queries already
@@ -126,14 +128,15 @@ def levelwise_selection(
         each: How to go through the slabs, in order: `map`, or the same on many cores.
 
     Example:
-        >>> from thresher.privacy.levels import excluding
+        >>> from thresher.privacy.tally import excluding
         >>> from thresher.privacy.randomness import SystemRandomness
         >>> slabs = [np.array([0, 1, 0]), excluding(np.array([2, 950, 970]), [2])]
         >>> levelwise_selection(slabs, 1, Fraction(1), SystemRandomness(), implicit=10**9)
         [Place(slab=1, position=1)]
     """
-    levels = Levels()
+    histogram = Histogram()
     for tally in each(lambda index: tallied(slabs[index]), range(len(slabs))):
-        levels.add(tally)
-    levels.add_implicit(implicit)
-    return levels.locate(levels.draw(count, rho, randomness, sensitivity=sensitivity), slabs)
+        histogram.add(tally)
+    histogram.add_implicit(implicit)
+    draws = histogram.draw(count, rho, randomness, sensitivity=sensitivity)
+    return histogram.locate(draws, slabs)

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from thresher.errors import ParameterError, QueryError
-from thresher.queries.distributions import FeatureDistribution, draw_distinct
+from thresher.queries.distributions import FeatureDistribution
+from thresher.queries.draws import draw_distinct
 from thresher.queries.query_lines import read_queries
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload

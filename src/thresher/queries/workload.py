@@ -20,6 +20,7 @@ from thresher.errors import ParameterError, QueryError, ResourceError
 from thresher.files import read_json, write_text
 from thresher.queries.condition import Condition
 from thresher.queries.query import Query
+from thresher.queries.subsets import Subsets, check_k
 from thresher.queries.threshold import Threshold
 from thresher.schema import Schema
 
@@ -59,7 +60,7 @@ class Workload:
     @classmethod
     def all(cls, schema: Schema, k: int, r: int | None = None) -> "Workload":
         """Every threshold over k of the features, r = k if not given."""
-        _check_k(schema, k)
+        check_k(schema, k)
         if math.comb(len(schema), k) > MOST_THRESHOLDS:
             raise ResourceError(
                 f"there are {math.comb(len(schema), k):,} thresholds of {k} features, too many to "
@@ -89,11 +90,10 @@ class Workload:
             max_queries: Draw only thresholds with at most so many queries; n gives the filter of
                 Aydore et al. that the paper studies.
         """
-        _check_k(schema, k)
+        subsets = Subsets(schema, k, max_queries)
         if size < 1:
             raise ParameterError(f"the size of a workload must be at least 1, not {size}")
-        subsets = _Subsets(schema, k, max_queries)
-        total = subsets.count()
+        total = subsets.total
         if size > total:
             filtered = "" if max_queries is None else f" with at most {max_queries} queries"
             raise ParameterError(
@@ -259,59 +259,6 @@ def unravel(cell: int, shape: Sequence[int]) -> tuple[int, ...]:
         cell, index = divmod(cell, size)
         indices.append(index)
     return tuple(reversed(indices))
-
-
-def _check_k(schema: Schema, k: int) -> None:
-    if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= len(schema):
-        raise ParameterError(
-            f"k must be a whole number from 1 to d = {len(schema)} (the number of features), "
-            f"not {k!r}"
-        )
-
-
-class _Subsets:
-    """The k-subsets of features with at most so many queries, in lexicographic order, by rank.
-
-    None is listed: how many there are is counted, so that drawing a rank draws a subset.
-    """
-
-    def __init__(self, schema: Schema, k: int, max_queries: int | None) -> None:
-        self.names, self.sizes, self.k, self.limit = schema.names, schema.sizes, k, max_queries
-        self._counts: dict[tuple[int, int, int], int] = {}
-
-    def count(self) -> int:
-        return self._count(0, self.k, self.limit)
-
-    def __getitem__(self, rank: int) -> tuple[str, ...]:
-        chosen: list[str] = []
-        limit = self.limit
-        for i, name in enumerate(self.names):
-            missing = self.k - len(chosen)
-            if not missing:
-                break
-            below = None if limit is None else limit // self.sizes[i]
-            with_name = self._count(i + 1, missing - 1, below)
-            if rank < with_name:
-                chosen.append(name)
-                limit = below
-            else:
-                rank -= with_name
-        return tuple(chosen)
-
-    def _count(self, first: int, k: int, limit: int | None) -> int:
-        """How many k-subsets of the features from `first` on have at most `limit` queries."""
-        if limit is None:
-            return math.comb(len(self.names) - first, k)
-        if limit < 1 or k == 0:
-            return int(limit >= 1)
-        key = (first, k, limit)
-        if key not in self._counts:
-            # ⌊⌊limit / a⌋ / b⌋ = ⌊limit / ab⌋: whole quotients lose nothing.
-            self._counts[key] = sum(
-                self._count(i + 1, k - 1, limit // self.sizes[i])
-                for i in range(first, len(self.names) - k + 1)
-            )
-        return self._counts[key]
 
 
 def _distinct_ranks(total: int, size: int, source: random.Random) -> Iterable[int]:

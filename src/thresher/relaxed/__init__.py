@@ -1,31 +1,10 @@
-"""D', the relaxed synthetic data: its rows, their answers, and Relaxed Projection (Algorithm 3)."""
+"""D', the relaxed synthetic data: its rows, their answers, and Relaxed Projection (Algorithm 3).
 
-from thresher.relaxed.projection import OPTIMISERS, Projection, Stopping, project
-from thresher.relaxed.rows import RelaxedRows
-from thresher.relaxed.selected import SelectedQueries, answers
-from thresher.relaxed.tables import (
-    TableOnRows,
-    TableQueries,
-    marginal,
-    threshold_slabs,
-    threshold_table,
-)
-from thresher.relaxed.targets import QueryTargets, TableTarget, Target
+`rows` has D' itself. `surrogate` has the paper's polynomial threshold queries in readable form.
+Answers: `row_answers` (what a release asks), `selected` (single queries), `tables`, with `split`
+and `counting` (all queries of a threshold at once). Fitting: `targets`, `optimisers`,
+`sparsemax` and `steps`, put together by `projection`. `rounding` draws records from D'.
 
-__all__ = [
-    "OPTIMISERS",
-    "Projection",
-    "QueryTargets",
-    "RelaxedRows",
-    "SelectedQueries",
-    "Stopping",
-    "TableOnRows",
-    "TableQueries",
-    "TableTarget",
-    "Target",
-    "answers",
-    "marginal",
-    "project",
-    "threshold_slabs",
-    "threshold_table",
-]
+Compiled kernels are in `kernels`, `counting_kernels`, `sparsemax` and `steps`. This module imports
+nothing, so that a handful of queries can be answered without loading numba.
+"""

@@ -1,4 +1,4 @@
-"""One typed door to numba, so that every kernel is compiled with the same settings and cached."""
+"""The one place that calls numba, so that every kernel has the same settings and is cached."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,8 +12,8 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 # but infinities and NaN keep their meaning: a NaN must stay visible to the caller.
 _REORDER = {"reassoc", "contract", "nsz", "arcp"}
 
-# Below this many numbers in D', waking a second core costs more than it saves, and very much more
-# when other programs keep that core busy.
+# Below this many numbers, waking a second core costs more time than it saves, and much more when
+# other programs keep that core busy.
 _WORTH_SHARING = 2_000_000
 
 
@@ -34,7 +34,7 @@ def njit(*, parallel: bool = False) -> Callable[[Kernel], Kernel]:
 
 @contextmanager
 def cores_for(size: int) -> Iterator[None]:
-    """Run kernels on one core where D' has too few numbers (`size`) to be worth sharing out.
+    """Run kernels on one core if they work on too few numbers (`size`) to be worth sharing out.
 
     Example:
         >>> with cores_for(1000):

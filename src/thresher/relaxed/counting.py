@@ -1,12 +1,14 @@
 """Match counts of a group of features, for every combination of their values and every row.
 
-The building block of whole tables: for a group of g features and a cell c (one value for each),
+The building block of whole tables. For a group of g features and a cell c (one value for each),
 E_j[c, row] is the probability that exactly j of the group's features take the cell's values. One
 feature extends a group by the step of the Poisson-binomial dynamic programme
 
     E'_j[(c, v)] = E_j[c] · (1 - x_v) + E_{j-1}[c] · x_v ,
 
-and its transpose carries derivatives back. Only a window of counts that a table needs is kept.
+and its transpose carries derivatives back. Only the window of counts j that a table needs is
+computed. The first feature of a group needs no arithmetic (E_1 = x, E_0 = 1 - x), so tables of one
+or two features do without compiled kernels.
 """
 
 from collections.abc import Sequence
@@ -16,122 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.relaxed.compilation import njit
-
 Array = NDArray[Any]
-
-_RUN = 256
-_ZERO = np.float32(0.0)
-_ONE = np.float32(1.0)
-
-
-@njit()
-def _mix(into: Array, same: Array, lower: Array, match: Array) -> None:
-    for row in range(into.shape[0]):
-        into[row] = same[row] + (lower[row] - same[row]) * match[row]
-
-
-@njit()
-def _times(into: Array, lower: Array, match: Array) -> None:
-    for row in range(into.shape[0]):
-        into[row] = lower[row] * match[row]
-
-
-@njit()
-def _times_rest(into: Array, same: Array, match: Array) -> None:
-    for row in range(into.shape[0]):
-        into[row] = same[row] * (_ONE - match[row])
-
-
-@njit()
-def _add_times(into: Array, left: Array, right: Array) -> None:
-    for row in range(into.shape[0]):
-        into[row] += left[row] * right[row]
-
-
-@njit()
-def _add_times_rest(into: Array, left: Array, match: Array) -> None:
-    for row in range(into.shape[0]):
-        into[row] += left[row] * (_ONE - match[row])
-
-
-@njit()
-def _subtract_times(into: Array, left: Array, right: Array) -> None:
-    for row in range(into.shape[0]):
-        into[row] -= left[row] * right[row]
-
-
-@njit()
-def _extend(
-    counts: Array,
-    low: int,
-    first: int,
-    block: Array,
-    begin: int,
-    new_low: int,
-    extended: Array,
-) -> None:
-    """Fill `extended` (states × cells × rows) from `counts` and one more feature's `block`.
-
-    `counts` begins at the cell `first` of its group, and `extended` at the cell `begin`.
-    """
-    rows = block.shape[1]
-    size = block.shape[0]
-    high = low + counts.shape[0] - 1
-    for run in range((rows + _RUN - 1) // _RUN):
-        start = run * _RUN
-        stop = min(rows, start + _RUN)
-        for cell in range(extended.shape[1]):
-            parent, value = divmod(begin + cell, size)
-            parent -= first
-            match = block[value, start:stop]
-            for state in range(extended.shape[0]):
-                count = new_low + state
-                into = extended[state, cell, start:stop]
-                if count > high:
-                    _times(into, counts[count - 1 - low, parent, start:stop], match)
-                elif count - 1 < low:
-                    _times_rest(into, counts[count - low, parent, start:stop], match)
-                else:
-                    same = counts[count - low, parent, start:stop]
-                    _mix(into, same, counts[count - 1 - low, parent, start:stop], match)
-
-
-@njit()
-def _retract(
-    counts: Array,
-    low: int,
-    first: int,
-    block: Array,
-    begin: int,
-    new_low: int,
-    pull: Array,
-    pull_counts: Array,
-    pull_block: Array,
-) -> None:
-    """Transpose of `_extend`: add what `pull`, derivatives by `extended`, means for its inputs."""
-    rows = block.shape[1]
-    size = block.shape[0]
-    high = low + counts.shape[0] - 1
-    for run in range((rows + _RUN - 1) // _RUN):
-        start = run * _RUN
-        stop = min(rows, start + _RUN)
-        for cell in range(pull.shape[1]):
-            parent, value = divmod(begin + cell, size)
-            parent -= first
-            match = block[value, start:stop]
-            pull_match = pull_block[value, start:stop]
-            for state in range(pull.shape[0]):
-                count = new_low + state
-                given = pull[state, cell, start:stop]
-                if count <= high and count >= low:
-                    same = counts[count - low, parent, start:stop]
-                    _subtract_times(pull_match, given, same)
-                    _add_times_rest(pull_counts[count - low, parent, start:stop], given, match)
-                if count - 1 >= low:
-                    lower = counts[count - 1 - low, parent, start:stop]
-                    _add_times(pull_match, given, lower)
-                    _add_times(pull_counts[count - 1 - low, parent, start:stop], given, match)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,14 +26,14 @@ class MatchCounts:
     """E_j[c, row] of a group of features, with the steps that led to it.
 
     Attributes:
-        levels: After 0, 1, …, g features, the window of E (states × cells × rows), float32. Each
-            holds only the cells that the cells asked for are made of.
-        lows: The smallest count in each level's window.
-        begins: The first cell that each level holds.
+        windows: After 0, 1, …, g features, the window of E (states × cells × rows), float32. Each
+            has only the cells that the cells asked for are made of.
+        lows: The smallest count j in each window.
+        begins: The first cell in each window.
         blocks: The features' columns of D'.
     """
 
-    levels: tuple[Array, ...]
+    windows: tuple[Array, ...]
     lows: tuple[int, ...]
     begins: tuple[int, ...]
     blocks: tuple[Array, ...]
@@ -154,24 +41,31 @@ class MatchCounts:
     @property
     def last(self) -> Array:
         """The window of E over the cells asked for (states × cells × rows)."""
-        return self.levels[-1]
+        return self.windows[-1]
 
     def pull_back(self, pull: Array, into: Sequence[Array]) -> None:
         """Add to each of `into`, like `blocks`, the derivatives that `pull` by `last` imply."""
-        for level in range(len(self.blocks), 0, -1):
-            pull_counts = np.zeros_like(self.levels[level - 1])
-            _retract(
-                self.levels[level - 1],
-                self.lows[level - 1],
-                self.begins[level - 1],
-                self.blocks[level - 1],
-                self.begins[level],
-                self.lows[level],
-                pull,
-                pull_counts,
-                into[level - 1],
-            )
-            pull = pull_counts
+        for last in range(len(self.blocks) - 1, 0, -1):
+            pull = self._pull_back_one(last, pull, into[last])
+        if self.blocks:
+            first = into[0][self.begins[1] : self.begins[1] + pull.shape[1]]
+            for count, given in enumerate(pull, start=self.lows[1]):
+                if count:
+                    first += given
+                else:
+                    first -= given
+
+    def _pull_back_one(self, last: int, pull: Array, into: Array) -> Array:
+        """Take the feature at position `last` off: its derivatives, and those of the rest."""
+        # numba takes half a second to import: only tables of three features or more need it.
+        from thresher.relaxed.counting_kernels import retract
+
+        counts, block = self.windows[last], self.blocks[last]
+        pull_counts = np.zeros_like(counts)
+        low, new_low = self.lows[last : last + 2]
+        first, begin = self.begins[last : last + 2]
+        retract(counts, low, first, block, begin, new_low, pull, pull_counts, into)
+        return pull_counts
 
 
 def count_matches(
@@ -199,16 +93,36 @@ def count_matches(
     for block in reversed(blocks):
         spans.append(range(spans[-1].start // len(block), -(-spans[-1].stop // len(block))))
     spans.reverse()
-    rows = blocks[0].shape[1]
-    levels: list[Array] = [np.ones((1, 1, rows), np.float32)]
+    windows: list[Array] = [np.ones((1, 1, blocks[0].shape[1]), np.float32)]
     lows = [0]
-    for level, block in enumerate(blocks, start=1):
-        new_low = max(0, low - (len(blocks) - level))
-        states = min(level, high) - new_low + 1
-        extended = np.empty((states, len(spans[level]), rows), np.float32)
-        first, begin = spans[level - 1].start, spans[level].start
-        _extend(levels[-1], lows[-1], first, block, begin, new_low, extended)
-        levels.append(extended)
+    for done, block in enumerate(blocks, start=1):
+        new_low = max(0, low - (len(blocks) - done))
+        counts = range(new_low, min(done, high) + 1)
+        if done == 1:
+            windows.append(_of_one_feature(block[spans[1].start : spans[1].stop], counts))
+        else:
+            windows.append(
+                _extended(windows[-1], lows[-1], spans[done - 1], block, spans[done], counts)
+            )
         lows.append(new_low)
     begins = tuple(span.start for span in spans)
-    return MatchCounts(tuple(levels), tuple(lows), begins, tuple(blocks))
+    return MatchCounts(tuple(windows), tuple(lows), begins, tuple(blocks))
+
+
+def _of_one_feature(block: Array, counts: range) -> Array:
+    """The window of E for a group of one feature."""
+    if counts == range(1, 2):
+        return block[None]
+    return np.stack([block if count else np.float32(1.0) - block for count in counts])
+
+
+def _extended(
+    window: Array, low: int, cells: range, block: Array, new_cells: range, counts: range
+) -> Array:
+    """The window of E for a group with one more feature."""
+    # numba takes half a second to import: only tables of three features or more need it.
+    from thresher.relaxed.counting_kernels import extend
+
+    extended = np.empty((len(counts), len(new_cells), block.shape[1]), np.float32)
+    extend(window, low, cells.start, block, new_cells.start, counts.start, extended)
+    return extended

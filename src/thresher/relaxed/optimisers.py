@@ -1,7 +1,7 @@
 """Optimisers for Relaxed Projection: the paper's, and the default, which converges.
 
-An optimiser is a recipe that yields one D' after another, each with its misfit, for as long as it
-is asked. It knows nothing of when to stop; `project` does.
+An optimiser yields one D' after another, each with its misfit, for as long as it is asked.
+`project` decides when to stop.
 """
 
 from collections.abc import Iterator
@@ -42,8 +42,8 @@ class Optimiser(Protocol):
 class PaperAdam:
     """The paper's optimiser: Adam on D' itself, then Sparsemax, after every step.
 
-    It need not converge where the targets contradict each other, as noisy ones do: there the
-    gradient never vanishes, and Adam makes full-size steps of it.
+    It need not converge where the targets contradict each other, as noisy ones do: the gradient
+    never vanishes there, and Adam keeps taking steps of full size.
 
     Attributes:
         rate: Step size for each square root of the number of targets.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from thresher.errors import ParameterError
+from thresher.parallel import products_on_one_core
 from thresher.relaxed.compilation import cores_for
 from thresher.relaxed.optimisers import AcceleratedProjection, Iterate, Optimiser, PaperAdam
 from thresher.relaxed.rows import RelaxedRows
@@ -23,19 +24,19 @@ Record = Callable[[int, float, RelaxedRows], None]
 class Stopping:
     """When D' is good enough.
 
-    The true data set, had it been D', would have a misfit of about 1, and with N answers no
-    residual much above √(2 ln N) standard deviations. A fit as good as that is as good as the
-    noise warrants (the discrepancy principle of inverse problems, in both norms). Going on was
-    tried on ADULT, two seeds a case: a misfit of 0.5 or 0.1 took 1.3 to 40 times the iterations,
-    and errors moved both ways, about as much as between seeds, but mostly rose at 0.1 for r < k.
-    Where targets are many and so noisy that even a random D' passes for the truth, D' still
-    follows them while steps bring much of what all steps together have brought.
+    If D' were the true data set, its misfit would be about 1, and with N answers no residual would
+    be much above √(2 ln N) standard deviations. A fit as good as that is as good as the noise
+    allows (the discrepancy principle of inverse problems, in both norms). Fitting more closely was
+    tried on ADULT with two seeds a case. A misfit of 0.5 or 0.1 took 1.3 to 40 times the
+    iterations. Errors moved both ways, about as much as between seeds, but mostly rose at 0.1 for
+    r < k. Many very noisy targets can be fitted this well by a random D'. The projection then
+    still goes on, as long as a step brings much of the fall in misfit so far (`last_gain`).
 
     Attributes:
         misfit: The mean squared standardised residual that is good enough.
         largest: How far above √(2 ln N) the largest standardised residual may be.
-        last_gain: The fit is left while it is good only if the last step brought no more than this
-            share of the fall in misfit so far.
+        last_gain: A good fit is final only if the last step brought no more than this share of the
+            fall in misfit so far.
         progress: Stop when `window` iterations brought less than this share of the misfit, or of
             its fall so far where that is less.
         window: Number of iterations over which progress is judged.
@@ -56,9 +57,9 @@ class Stopping:
             raise ParameterError("window must be at least 1, and iterations at least 0")
 
     def is_good(self, latest: Residuals) -> bool:
-        """Whether the answers are met as well as their noise warrants."""
-        within_reach = np.sqrt(2.0 * np.log(max(latest.count, 2))) + self.largest
-        return bool(latest.misfit <= self.misfit and latest.largest <= within_reach)
+        """Whether D' agrees with the answers as well as their noise allows."""
+        largest = np.sqrt(2.0 * np.log(max(latest.count, 2))) + self.largest
+        return bool(latest.misfit <= self.misfit and latest.largest <= largest)
 
     def reason(self, misfits: Sequence[float], latest: Residuals) -> str | None:
         """Why to stop, or None to go on.
@@ -90,12 +91,12 @@ class Stopping:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """What Relaxed Projection arrived at.
+    """The result of Relaxed Projection.
 
     Attributes:
         rows: The new D'.
         misfits: The misfit before the first iteration, and after each.
-        reason: Why it stopped: "noise" (the fit is as good as the noise warrants), "progress"
+        reason: Why it stopped: "noise" (the fit is as good as the noise allows), "progress"
             (it hardly improved any more), "iterations" (all used), or "optimum".
     """
 
@@ -116,13 +117,13 @@ def project(
     Args:
         rows: D' to start from; left as it is.
         targets: Noisy answers, each with its noise.
-        optimiser: "accelerated", "adam" (the paper's), or one of your own.
+        optimiser: "accelerated", "adam" (the paper's), or any other `Optimiser`.
         stopping: When to stop.
         record: Called with the iteration, misfit and D' after each iteration (0: before the
             first). The D' it is given is only valid during the call.
 
     Returns:
-        The new D' and how the misfit went.
+        The new D', and the misfit after every iteration.
 
     Example:
         >>> from thresher.relaxed.selected import SelectedQueries
@@ -139,7 +140,7 @@ def project(
     misfits: list[float] = []
     reason: str | None = None
     latest = Iterate(rows.columns, Residuals(1, np.inf, np.inf))
-    with cores_for(rows.columns.size):
+    with cores_for(rows.columns.size), products_on_one_core():
         for latest in chosen.iterates(misfit, rows.columns):
             misfits.append(latest.residuals.misfit)
             if record is not None:

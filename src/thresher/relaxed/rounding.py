@@ -9,8 +9,9 @@ from thresher.relaxed.rows import RelaxedRows
 def round_rows(rows: RelaxedRows, count: int, rng: np.random.Generator) -> npt.NDArray[np.uint32]:
     """Draw records: each from one relaxed row, each value by that row's probabilities.
 
-    The relaxed rows take turns in random order, so that each gives as many records as any other,
-    give or take one. In expectation a query on the records is the surrogate query on the rows.
+    The relaxed rows take turns in random order, so the numbers of records drawn from any two of
+    them differ by at most one. The expected answer to a query on the records is the answer of its
+    surrogate on the rows.
 
     Args:
         rows: D'.
@@ -30,9 +31,9 @@ def round_rows(rows: RelaxedRows, count: int, rng: np.random.Generator) -> npt.N
     codes = np.empty((count, len(rows.sizes)), dtype=np.uint32)
     for feature, size in enumerate(rows.sizes):
         cumulative = np.cumsum(rows.block(feature), axis=0, dtype=np.float64)
-        level = rng.random(count) * cumulative[-1, chosen]
+        drawn = rng.random(count) * cumulative[-1, chosen]
         picked = np.zeros(count, dtype=np.uint32)
         for value in range(size - 1):
-            picked += level >= cumulative[value, chosen]
+            picked += drawn >= cumulative[value, chosen]
         codes[:, feature] = picked
     return codes

@@ -1,22 +1,31 @@
 """What D' answers: to single queries of any kind, and to all queries of a threshold in slabs."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from math import comb
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.queries.condition import Condition
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.selected import SelectedQueries, answers
-from thresher.relaxed.tables import TableOnRows, TableQueries
+from thresher.relaxed.surrogate import threshold_by_counting
+from thresher.relaxed.tables import TableOnRows
 from thresher.schema import Schema
 from thresher.tables.slabs import Slab
 from thresher.tables.threshold_table import Answers, Axes, Table, ThresholdTable, coefficient
 
 BATCH = 1 << 14
+
+FEW = 1 << 22
+"""Steps of the dynamic programme, over all queries and rows, that numpy takes in about 20 ms.
+
+Compiled kernels are faster from far fewer steps on, but loading them takes about a second, and
+compiling them for the first time on a machine about seven.
+"""
 
 HEAVIEST_SUM = 100
 """Beyond this sum of weights, inclusion–exclusion would lose too many digits of float32."""
@@ -46,17 +55,16 @@ def row_table(rows: RelaxedRows, schema: Schema, threshold: Threshold) -> Answer
         >>> round(float(table(slab).sum()), 3)
         1.0
     """
-    features = tuple(schema.index(name) for name in threshold.features)
     k, r = threshold.k, threshold.r
     weight = sum(comb(k, i) * abs(coefficient(i, r)) for i in range(r, k + 1))
     if 1 < r < k and weight <= HEAVIEST_SUM:
         # One matrix product of the full size and many small ones, in place of several full ones.
-        return ThresholdTable(_RowMarginals(rows, features), k, r)
-    return _cells_of(rows, TableQueries(features, r))
+        return ThresholdTable(_RowMarginals(rows, schema, threshold), k, r)
+    return _cells_of(rows, schema, threshold)
 
 
-def _cells_of(rows: RelaxedRows, queries: TableQueries) -> Callable[[Slab], Table]:
-    table = TableOnRows(rows, queries)
+def _cells_of(rows: RelaxedRows, schema: Schema, threshold: Threshold) -> Callable[[Slab], Table]:
+    table = TableOnRows(rows, schema, threshold)
     width = table.cells[1]
 
     def cells_of(slab: Slab) -> Table:
@@ -68,35 +76,78 @@ def _cells_of(rows: RelaxedRows, queries: TableQueries) -> Callable[[Slab], Tabl
 
 
 class _RowMarginals:
-    """The marginal tables of D' over subsets of some features."""
+    """The marginal tables of D' over subsets of a threshold's features."""
 
-    def __init__(self, rows: RelaxedRows, features: tuple[int, ...]) -> None:
-        self._rows, self._features = rows, features
+    def __init__(self, rows: RelaxedRows, schema: Schema, threshold: Threshold) -> None:
+        self._rows, self._schema, self._features = rows, schema, threshold.features
         self._tables: dict[Axes, Callable[[Slab], Table]] = {}
 
     def marginal(self, axes: Axes, slab: Slab) -> Table:
         """The part of a marginal table that lies in a slab."""
         if axes not in self._tables:
-            queries = TableQueries(tuple(self._features[axis] for axis in axes), len(axes))
-            self._tables[axes] = _cells_of(self._rows, queries)
+            whole = Threshold(self._features[axis] for axis in axes)
+            self._tables[axes] = _cells_of(self._rows, self._schema, whole)
         return self._tables[axes](slab)
 
 
 def answer_queries(rows: RelaxedRows, schema: Schema, queries: Iterable[Query]) -> Iterator[float]:
     """The answers of D' to queries whose conditions may be sets, ranges and negations.
 
-    The factor of a condition is the sum of its columns. Each batch gets a small D' with one
-    column per different condition, so that the fused kernel serves every kind of query.
+    A row meets a condition with the sum of the probabilities of its values. So each batch has one
+    column per different condition, and every query matches some of these columns.
+
+    Example:
+        >>> from thresher.data import datasets
+        >>> schema = datasets.adult_schema()
+        >>> rows = RelaxedRows.from_codes(schema.sizes, np.zeros((1, len(schema)), int))
+        >>> list(answer_queries(rows, schema, [Query.parse("age=..20", schema)]))
+        [1.0]
     """
     pending = iter(queries)
     while batch := list(islice(pending, BATCH)):
         places: dict[Condition, int] = {}
         columns = [[places.setdefault(c, len(places)) for c in q.conditions] for q in batch]
-        factors = np.empty((len(places), rows.count), dtype=np.float32)
-        for condition, place in places.items():
-            block = rows.block(schema.index(condition.feature))
-            factors[place] = np.minimum(block[list(condition.codes)].sum(axis=0), 1.0)
-        met = RelaxedRows(factors, (1,) * len(places))
-        found = answers(met, SelectedQueries.of(columns, [q.r for q in batch]))
+        needed = [q.r for q in batch]
+        met = _columns_of(rows, schema, places)
+        work = rows.count * sum(q.k * min(q.r, q.k - q.r + 1) for q in batch)
+        found = _by_numpy(met, columns, needed) if work <= FEW else _compiled(met, columns, needed)
         # Rounding may lift a sum of columns, or a sum over counts of matches, above 1.
         yield from np.clip(found, 0.0, 1.0).tolist()
+
+
+def _columns_of(
+    rows: RelaxedRows, schema: Schema, conditions: Iterable[Condition]
+) -> NDArray[np.float32]:
+    """How probable it is that each row meets each condition (conditions × n')."""
+    listed = list(conditions)
+    met = np.empty((len(listed), rows.count), dtype=np.float32)
+    for column, condition in zip(met, listed, strict=True):
+        block = rows.block(schema.index(condition.feature))
+        block.take(condition.codes, axis=0).sum(axis=0, out=column)
+    return np.minimum(met, np.float32(1.0), out=met)
+
+
+def _by_numpy(
+    met: NDArray[np.float32], columns: Sequence[Sequence[int]], r: Sequence[int]
+) -> NDArray[np.float64]:
+    """Answers to a handful of queries: those with the same k and r together."""
+    kinds: dict[tuple[int, int], list[int]] = {}
+    for place, (chosen, needed) in enumerate(zip(columns, r, strict=True)):
+        kinds.setdefault((len(chosen), needed), []).append(place)
+    found = np.empty(len(columns))
+    exact = met.astype(np.float64)
+    for (_, needed), places in kinds.items():
+        matches = exact[np.array([columns[place] for place in places]).T]
+        found[places] = threshold_by_counting(matches, needed).mean(axis=1)
+    return found
+
+
+def _compiled(
+    met: NDArray[np.float32], columns: list[list[int]], r: list[int]
+) -> NDArray[np.float64]:
+    """Answers to many queries, by the kernel."""
+    # numba takes half a second to import: see FEW.
+    from thresher.relaxed.compilation import cores_for
+
+    with cores_for(met.shape[1] * sum(map(len, columns))):
+        return answers(RelaxedRows(met, (1,) * len(met)), SelectedQueries.of(columns, r))

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import ParameterError
-from thresher.relaxed.sparsemax import sparsemax
 
 
 def offsets_of(sizes: tuple[int, ...]) -> NDArray[np.int64]:
@@ -69,6 +68,9 @@ class RelaxedRows:
         """
         if rows < 1:
             raise ParameterError(f"rows={rows}: at least one synthetic row is needed, e.g. 1000")
+        # numba takes half a second to import, and most readers of D' never project.
+        from thresher.relaxed.sparsemax import sparsemax
+
         columns = rng.random((sum(sizes), rows), dtype=np.float32)
         sparsemax(columns, offsets_of(sizes))
         return cls(columns, tuple(sizes))

@@ -1,4 +1,4 @@
-"""Selected queries: any set of r-of-k queries as arrays, answered on D' by the fused kernels."""
+"""Selected queries: any set of r-of-k queries as arrays, answered on D' by compiled kernels."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import ParameterError
-from thresher.relaxed.kernels import ROW_BLOCK, add_gradient, sum_over_rows
 from thresher.relaxed.rows import RelaxedRows
 
 
@@ -64,7 +63,7 @@ class SelectedQueries:
 
     @property
     def lengths(self) -> NDArray[np.int32]:
-        """K of each query."""
+        """The number of columns of each query: k in the paper."""
         present: NDArray[np.int32] = np.sum(self.columns >= 0, axis=1, dtype=np.int32)
         return present
 
@@ -87,6 +86,9 @@ def answers(rows: RelaxedRows, queries: SelectedQueries) -> NDArray[np.float64]:
     Returns:
         One fraction for each query.
     """
+    # numba takes half a second to import: see `row_answers`, which often does without it.
+    from thresher.relaxed.kernels import ROW_BLOCK, sum_over_rows
+
     queries.check_fit(rows)
     partial = np.empty((-(-rows.count // ROW_BLOCK), len(queries)))
     sum_over_rows(rows.columns, queries.columns, queries.lengths, queries.r, partial)
@@ -108,28 +110,8 @@ def pull_back(
         coefficients: One number for each query.
         gradient: Array like `rows.columns`, added to in place.
     """
+    from thresher.relaxed.kernels import add_gradient
+
     queries.check_fit(rows)
     scaled = (coefficients / rows.count).astype(np.float32)
     add_gradient(rows.columns, queries.columns, queries.lengths, queries.r, scaled, gradient)
-
-
-def loss_and_gradient(
-    rows: RelaxedRows,
-    queries: SelectedQueries,
-    targets: NDArray[np.float64],
-    weights: NDArray[np.float64],
-) -> tuple[float, NDArray[np.float32]]:
-    """Σ_i weight_i · (q̂_i(D') - target_i)², and its gradient by D' (d' × n').
-
-    Example:
-        >>> rows = RelaxedRows(np.array([[0.5], [0.5]], np.float32), (2,))
-        >>> loss, gradient = loss_and_gradient(
-        ...     rows, SelectedQueries.of([[0]], r=1), np.array([1.0]), np.array([1.0])
-        ... )
-        >>> loss, gradient.ravel().tolist()
-        (0.25, [-1.0, 0.0])
-    """
-    residual = answers(rows, queries) - targets
-    gradient = np.zeros_like(rows.columns)
-    pull_back(rows, queries, 2.0 * weights * residual, gradient)
-    return float(weights @ residual**2), gradient

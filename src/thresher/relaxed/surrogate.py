@@ -1,11 +1,12 @@
 """Surrogate queries, readable: the paper's polynomial threshold query in three equal forms.
 
 Each function takes the match probabilities of one query, an array (k × rows) with entries of D',
-and gives φ̂(x) for every row x. On one-hot rows all of them equal the query's own predicate (they
-are equivalent extended differentiable queries); between, they are polynomials, and on
-probabilities they say how likely at least r of k independent matches are.
+and gives φ̂(x) for every row x. On one-hot rows all of them equal the query's predicate: they are
+the paper's equivalent extended differentiable queries. On probabilities they are polynomials that
+give the probability of at least r of k independent matches.
 
-The kernels run the dynamic programme; these forms are what they are tested against.
+The kernels run the dynamic programme, and are tested against these forms. `row_answers` calls it
+here where queries are few.
 """
 
 from itertools import combinations
@@ -68,8 +69,8 @@ def threshold_by_partitions(matches: Probabilities, r: int) -> Probabilities:
 def threshold_by_inclusion_exclusion(matches: Probabilities, r: int) -> Probabilities:
     """The paper's faster form: product queries only, and the complement where r is small.
 
-    At least r of k match unless at least r' = k - r + 1 of them fail to, so that only r > k/2
-    need be summed.
+    At least r of k match unless at least r' = k - r + 1 of them do not, so the sum is only needed
+    for r > k/2.
 
     Example:
         >>> float(threshold_by_inclusion_exclusion(np.array([[0.5], [0.5], [0.5]]), 2)[0])
@@ -90,18 +91,25 @@ def threshold_by_inclusion_exclusion(matches: Probabilities, r: int) -> Probabil
 def threshold_by_counting(matches: Probabilities, r: int) -> Probabilities:
     """Poisson-binomial dynamic programme: O(k·r) for each row, so that k = 20 is no trouble.
 
+    It counts matches or mismatches, whichever needs fewer states, as the kernels do.
+
     Example:
         >>> float(threshold_by_counting(np.full((20, 1), 0.5), 10)[0])
         0.5880985260009766
     """
     _check_threshold(matches, r)
-    fewer = np.zeros((r, *matches.shape[1:]), matches.dtype)
-    fewer[0] = 1.0
+    k = matches.shape[0]
+    count_mismatches = k - r + 1 <= r
+    states = k - r + 1 if count_mismatches else r
+    counts = np.zeros((states, *matches.shape[1:]), matches.dtype)
+    counts[0] = 1.0
     for match in matches:
-        fewer[1:] = fewer[1:] * (1.0 - match) + fewer[:-1] * match
-        fewer[0] = fewer[0] * (1.0 - match)
-    at_least: Probabilities = 1.0 - fewer.sum(axis=0)
-    return at_least
+        not_counted = match if count_mismatches else 1.0 - match
+        if states > 1:
+            counts[1:] = counts[1:] * not_counted + counts[:-1] * (1.0 - not_counted)
+        counts[0] *= not_counted
+    fewer: Probabilities = counts.sum(axis=0) if states > 1 else counts[0]
+    return fewer if count_mismatches else 1.0 - fewer
 
 
 def threshold_gradient(matches: Probabilities, r: int) -> Probabilities:

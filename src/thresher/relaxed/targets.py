@@ -1,8 +1,8 @@
 """Targets of Relaxed Projection: noisy answers that D' should agree with, and their misfit.
 
-The misfit is the mean, over all targets, of the squared residual in units of its own noise,
-((q̂_i(D') - a_i) / σ_i)². It is least squares weighted as maximum likelihood would have it, and
-its scale means something: the true data set, had it been D', would score about 1.
+The misfit is the mean, over all noisy answers a_i, of the squared standardised residual
+((q̂_i(D') - a_i) / σ_i)². Minimising it is maximum likelihood for Gaussian noise. If D' were the
+true data set, its misfit would be about 1.
 """
 
 from collections.abc import Sequence
@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from thresher.errors import ParameterError
 from thresher.parallel import cores, in_order
+from thresher.queries.threshold import Threshold
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.selected import SelectedQueries, answers, pull_back
-from thresher.relaxed.tables import TableOnRows, TableQueries
+from thresher.relaxed.tables import TableOnRows
+from thresher.schema import Schema
 
 # Working memory for one slab of a table.
 _SLAB_BYTES = 256 * 2**20
@@ -103,24 +105,33 @@ class TableTarget:
     """Noisy answers to all consistent queries of a threshold.
 
     Attributes:
-        queries: The threshold.
+        schema: The features of D'.
+        threshold: The threshold.
         answers: The noisy table, one axis per feature (or flattened in that order).
         sigma: Standard deviation of the noise in every answer, as a fraction.
 
     Example:
-        >>> target = TableTarget(TableQueries((0,), r=1), np.array([0.7, 0.3]), sigma=0.1)
+        >>> from thresher.schema import IntegerRange
+        >>> schema = Schema([IntegerRange(name="a", low=0, high=1, nulls=0)])
+        >>> target = TableTarget(schema, Threshold(("a",)), np.array([0.7, 0.3]), sigma=0.1)
         >>> rows = RelaxedRows(np.array([[0.5], [0.5]], np.float32), (2,))
         >>> round(target.residuals(rows).misfit, 4)
         8.0
     """
 
-    queries: TableQueries
+    schema: Schema
+    threshold: Threshold
     answers: NDArray[np.float32] | NDArray[np.float64]
     sigma: float
 
     def __post_init__(self) -> None:
         if not (self.sigma > 0.0 and np.isfinite(self.sigma)):
             raise ParameterError(f"sigma={self.sigma}: must be positive and finite")
+        if self.answers.size != self.threshold.query_count(self.schema):
+            raise ParameterError(
+                f"answers has {self.answers.size} cells; {self.threshold} has "
+                f"{self.threshold.query_count(self.schema)}"
+            )
 
     def __len__(self) -> int:
         return self.answers.size
@@ -129,13 +140,7 @@ class TableTarget:
         self, rows: RelaxedRows, gradient: NDArray[np.float32] | None = None, weight: float = 1.0
     ) -> Residuals:
         """Residuals at D'; the gradient of weight × misfit is added to `gradient`."""
-        table = TableOnRows(rows, self.queries)
-        leading_cells, trailing_cells = table.cells
-        if self.answers.size != leading_cells * trailing_cells:
-            raise ParameterError(
-                f"answers has {self.answers.size} cells; the threshold on features "
-                f"{self.queries.features} has {leading_cells * trailing_cells}"
-            )
+        table = TableOnRows(rows, self.schema, self.threshold)
         wanted = self.answers.reshape(table.cells)
         total, largest = 0.0, 0.0
         for leading in table.slabs(_SLAB_BYTES):
@@ -188,15 +193,16 @@ class Misfit:
         def added_up(share: Sequence[Target], into: NDArray[np.float32] | None) -> list[Residuals]:
             return [target.residuals(rows, into, 1.0 / len(self)) for target in share]
 
-        # Large tables are shared out among the cores, each with a gradient of its own; kernels
-        # for single queries spread over the cores by themselves, and so stay here.
+        # Large tables are shared out among the cores, and each core adds to a separate gradient.
+        # Kernels for single queries use all cores themselves, so they run here.
         tables = [target for target in self.targets if isinstance(target, TableTarget)]
         shares = _fair_shares(tables, rows.count)
         shared = {id(target) for share in shares for target in share}
         parts = added_up([t for t in self.targets if id(t) not in shared], gradient)
         partial = [None if gradient is None else np.zeros_like(gradient) for _ in shares]
-        for found in in_order(lambda i: added_up(shares[i], partial[i]), range(len(shares))):
-            parts += found
+        if shares:
+            for found in in_order(lambda i: added_up(shares[i], partial[i]), range(len(shares))):
+                parts += found
         for share_of_gradient in partial:
             if gradient is not None and share_of_gradient is not None:
                 gradient += share_of_gradient
@@ -208,9 +214,9 @@ class Misfit:
 
 
 def _fair_shares(tables: list[TableTarget], rows: int) -> list[list[TableTarget]]:
-    """Tables in as many groups of about equal work as there are cores; none if it is not worth it.
+    """The tables in one group per core, of about equal work; no groups if the work is too small.
 
-    The groups depend on the tables alone, so that sums, and with them the result, can be repeated.
+    The groups depend only on the tables and the number of cores, so a run can be repeated exactly.
     """
     if cores() == 1 or rows * sum(len(table) for table in tables) < _WORTH_SHARING:
         return []

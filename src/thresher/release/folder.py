@@ -11,13 +11,8 @@ Nothing is ever unpickled, and nothing is run: JSON, CSV and plain arrays only.
 """
 
 import csv
-import hashlib
 import io
-import json
 import math
-import os
-import shutil
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -28,19 +23,14 @@ from typing import Any
 import numpy as np
 
 from thresher.errors import ReleaseError, ThresherError
-from thresher.files import flush, read_json, write_json
+from thresher.files import read_json
 from thresher.privacy.budget import Budget
-from thresher.privacy.measurements import (
-    Measurement,
-    QueryMeasurement,
-    TableMeasurement,
-    measured_queries,
-    measured_tables,
-)
+from thresher.privacy.measurements import Measurement, QueryMeasurement, TableMeasurement
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.rows import RelaxedRows
+from thresher.release.document import FORMAT, VERSION, checksum_of, seal_of
 from thresher.release.release import Release
 from thresher.release.sources import (
     TOLERANCE,
@@ -50,55 +40,18 @@ from thresher.release.sources import (
     SyntheticRows,
     Zeros,
 )
+from thresher.release.writing import check_free
 from thresher.schema import Schema
 
-FORMAT = "thresher-release"
-VERSION = 1
-ROWS = (SyntheticRows.kind, RowsAndTables.kind)
+__all__ = ["check_free", "load"]
+
+WITH_ROWS = (SyntheticRows.kind, RowsAndTables.kind)
 
 _DAMAGE = (
     *(KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError, EOFError),
     *(MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error),
 )
 """What Python's own readers raise when a file is not what it should be."""
-
-
-def check_free(path: Path, overwrite: bool) -> None:
-    """Refuse a place where something stands: what is not a release is never overwritten."""
-    if not os.path.lexists(path):
-        return
-    is_release = (path / "release.json").is_file()
-    if not (overwrite and is_release):
-        raise ReleaseError(
-            f"{path} exists: choose another name" + (", or overwrite it" if is_release else "")
-        )
-
-
-def save(release: Release, path: Path, overwrite: bool) -> None:
-    """Write a release into a new folder beside its place, then move it there."""
-    check_free(path, overwrite)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-    except OSError as fault:
-        raise ReleaseError(f"{path} cannot be written: {fault.strerror}") from None
-    written = folder / "new"
-    try:
-        written.mkdir()
-        _write(release, written)
-        flush(*written.iterdir(), written)
-        if os.path.lexists(path):
-            os.replace(path, folder / "old")
-        os.replace(written, path)
-        flush(path.parent)
-    except OSError as fault:
-        raise ReleaseError(f"{path} cannot be written: {fault.strerror}") from None
-    except ThresherError as fault:
-        raise ReleaseError(f"{path} cannot be written: {fault}") from None
-    finally:
-        if (folder / "old").exists() and not path.exists():
-            os.replace(folder / "old", path)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def load(path: str | Path) -> Release:
@@ -122,14 +75,14 @@ def load(path: str | Path) -> Release:
             raise ReleaseError(
                 f"it is of version {about.get('version')!r}; this thresher reads {VERSION}"
             )
-        if about.get("checksum") != _seal(about):
+        if about.get("checksum") != seal_of(about):
             raise ReleaseError("the file release.json is damaged or was changed")
         for name, checksum in about["files"].items():
             if Path(name).name != name:
                 raise ReleaseError(f"release.json names a file outside the folder: {name!r}")
             if not (folder / name).is_file():
                 raise ReleaseError(f"the file {name} is missing")
-            if _checksum(folder / name) != checksum:
+            if checksum_of(folder / name) != checksum:
                 raise ReleaseError(f"the file {name} is damaged or was changed")
         return _read(folder, about)
     except OSError as fault:
@@ -142,56 +95,10 @@ def load(path: str | Path) -> Release:
         raise ReleaseError(f"{folder} is damaged: its files do not hold a whole release") from None
 
 
-def _write(release: Release, folder: Path) -> None:
-    release.schema.save(folder / "schema.json")
-    release.workload.save(folder / "workload.json")
-    queries = measured_queries(release.measurements)
-    tables = measured_tables(release.measurements)
-    _write_queries(folder / "measurements.csv", queries, release.schema)
-    if tables:
-        named: dict[str, Any] = {f"table{i}": m.counts for i, m in enumerate(tables)}
-        np.savez_compressed(folder / "tables.npz", **named)
-    if isinstance(release.source, SyntheticRows):
-        np.savez_compressed(folder / "rows.npz", columns=release.source.rows.columns)
-    budget = release.budget
-    rows = release.source if isinstance(release.source, SyntheticRows) else None
-    clamped = release.source if isinstance(release.source, RowsAndTables) else None
-    about: dict[str, Any] = {
-        "format": FORMAT,
-        "version": VERSION,
-        "created": release.created,
-        "mechanism": release.mechanism,
-        "settings": dict(release.settings),
-        "n": release.n,
-        "schema": release.schema.fingerprint,
-        "promise": {"epsilon": release.epsilon, "delta": float(release.delta)},
-        "budget": {
-            "rho": str(budget.rho),
-            "epsilon": None if budget.epsilon is None else str(budget.epsilon),
-            "delta": None if budget.delta is None else str(budget.delta),
-            "accounting": budget.accounting,
-        },
-        "spent": str(release.spent),
-        "secure_randomness": release.is_secure,
-        "answers_from": release.source.kind,
-        "miss": rows.prediction_error if rows else None,
-        "reach": clamped.tolerance if clamped else None,
-        "largest_fitted": clamped.largest_fitted if clamped else None,
-        "measured_queries": len(queries),
-        "measured_tables": [
-            {"features": list(m.threshold.features), "r": m.threshold.r, "sigma": m.sigma}
-            for m in tables
-        ],
-        "versions": dict(release.versions),
-        "files": {file.name: _checksum(file) for file in sorted(folder.iterdir())},
-    }
-    write_json(folder / "release.json", {**about, "checksum": _seal(about)})
-
-
 def _read(folder: Path, about: dict[str, Any]) -> Release:
     needed = {"schema.json", "workload.json", "measurements.csv"}
     needed |= {"tables.npz"} if about["measured_tables"] else set()
-    needed |= {"rows.npz"} if about["answers_from"] in ROWS else set()
+    needed |= {"rows.npz"} if about["answers_from"] in WITH_ROWS else set()
     if needed - set(about["files"]):
         raise ReleaseError(
             f"release.json lists no {', '.join(sorted(needed - set(about['files'])))}"
@@ -231,34 +138,30 @@ def _read(folder: Path, about: dict[str, Any]) -> Release:
 def _read_source(
     folder: Path, about: dict[str, Any], measurements: Sequence[Measurement], schema: Schema
 ) -> AnswerSource:
-    kind = about["answers_from"]
-    miss, reach, largest_fitted = (about.get(n) for n in ("miss", "reach", "largest_fitted"))
-    for name, value in (("miss", miss), ("reach", reach), ("largest_fitted", largest_fitted)):
+    error, tolerance, largest = (about.get(n) for n in ("miss", "reach", "largest_fitted"))
+    for name, value in (("miss", error), ("reach", tolerance), ("largest_fitted", largest)):
         if value is not None and not 0.0 <= value < math.inf:
             raise ReleaseError(f"release.json says that {name} is {value!r}")
+    kind = about["answers_from"]
     if kind == Zeros.kind:
         return Zeros()
     if kind == NoisyTables.kind:
         return NoisyTables.of(measurements, schema)
-    if kind not in ROWS:
+    if kind not in WITH_ROWS:
         raise ReleaseError(f"its answers come from {kind!r}, which this thresher does not know")
+    rows = _read_rows(folder, schema)
+    if kind == SyntheticRows.kind:
+        return SyntheticRows(rows, schema, error)
+    tolerance = TOLERANCE if tolerance is None else tolerance
+    return RowsAndTables.of(rows, schema, error, measurements, tolerance, largest)
+
+
+def _read_rows(folder: Path, schema: Schema) -> RelaxedRows:
     with np.load(folder / "rows.npz", allow_pickle=False) as file:
         columns = np.ascontiguousarray(file["columns"], dtype=np.float32)
     if not (columns.min() >= 0.0 and columns.max() <= 1.0):  # nor NaN
         raise ReleaseError("rows.npz holds numbers that are not probabilities")
-    rows = RelaxedRows(columns, schema.sizes)
-    if kind == RowsAndTables.kind:
-        tolerance = TOLERANCE if reach is None else reach
-        return RowsAndTables.of(rows, schema, miss, measurements, tolerance, largest_fitted)
-    return SyntheticRows(rows, schema, miss)
-
-
-def _write_queries(path: Path, measured: Sequence[QueryMeasurement], schema: Schema) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["query", "noisy_count", "sigma"])
-        for m in measured:
-            writer.writerow([m.query.text(schema), m.count, repr(m.sigma)])
+    return RelaxedRows(columns, schema.sizes)
 
 
 def _read_queries(path: Path, schema: Schema, n: int) -> list[QueryMeasurement]:
@@ -293,14 +196,3 @@ def _read_tables(
                 raise ReleaseError(f"tables.npz does not hold the table of {threshold}")
             measured.append(TableMeasurement(threshold, counts, float(entry["sigma"]), n))
     return measured
-
-
-def _seal(about: dict[str, Any]) -> str:
-    """The checksum of what release.json says, however it is laid out."""
-    said = {key: value for key, value in about.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,7 +1,7 @@
 """The release: what is published, and all that an analyst needs.
 
-A release holds public things only: the schema, what was measured and how noisy it is, the budget
-that it cost, and the source of its answers. Using it, however often, costs no privacy.
+A release has public contents only: the schema, the measurements and their noise, the budget that
+they cost, and the source of its answers. Using it costs no privacy, however often.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,8 +25,10 @@ from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.rounding import round_rows
-from thresher.release.error_bars import Answer, ErrorBars
-from thresher.release.sources import AnswerSource, SyntheticRows
+from thresher.release.answer import Answer
+from thresher.release.sources import AnswerSource
+from thresher.release.uncertainty import Uncertainty
+from thresher.release.writing import save
 from thresher.schema import Schema
 from thresher.tables import MEMORY_CEILING, check_fits, slabs_of
 
@@ -49,12 +51,12 @@ class Release:
         mechanism: The mechanism's name.
         settings: The mechanism's parameters.
         budget: The budget that was given.
-        spent: The ρ that was spent of it.
-        measurements: All noisy answers that were paid for.
-        source: Where answers come from.
-        is_secure: Whether the noise came from a source fit for a release.
+        spent: How much of it was spent, as ρ.
+        measurements: All noisy counts that were paid for.
+        source: Where its answers come from.
+        is_secure: Whether the noise came from secure randomness, as a published release needs.
         created: When it was made (UTC).
-        versions: The libraries it was made with.
+        versions: The versions of the libraries that made it.
     """
 
     schema: Schema
@@ -98,28 +100,29 @@ class Release:
         )
 
     def answer(self, query: Query | str) -> Answer:
-        """The fraction of people who meet a query, with its error bar.
+        """The fraction of people who meet a query, with its margin of error (`error_bar`).
 
         Args:
             query: A query, or its text: `"2 of: race=Black, sex=Female, income=>50K"`.
         """
-        [answer] = self.answer_many([query])
-        return answer
+        checked = self._checked(query)
+        [share] = self.source.queries((checked,))
+        return Answer(share, self._uncertainty.margin_of_error(checked, share))
 
     def answer_many(self, queries: Iterable[Query | str]) -> Iterator[Answer]:
         """The answers to many queries, in order, streaming."""
         return self.answer_trusted(self._checked(query) for query in queries)
 
     def answer_trusted(self, queries: Iterable[Query]) -> Iterator[Answer]:
-        """The same for queries that were checked before, as readers of millions of them do."""
+        """The same as `answer_many`, for queries that were checked against the schema before."""
         asked, answered = tee(queries)
-        bar_of = self._error_bars.of
+        margin_of_error = self._uncertainty.margin_of_error
         for share, query in zip(self.source.queries(asked), answered, strict=False):
-            yield Answer(share, bar_of(query, share))
+            yield Answer(share, margin_of_error(query, share))
 
     @cached_property
-    def _error_bars(self) -> ErrorBars:
-        return ErrorBars(self.source, self.measurements, self.workload)
+    def _uncertainty(self) -> Uncertainty:
+        return Uncertainty(self.source.variances(self.measurements, self.workload))
 
     def _checked(self, query: Query | str) -> Query:
         if isinstance(query, str):
@@ -147,7 +150,7 @@ class Release:
             rows: How many records.
             seed: The same seed gives the same records.
         """
-        if not isinstance(self.source, SyntheticRows):
+        if self.source.rows is None:
             raise ReleaseError(
                 f"a release of {self.mechanism} has no synthetic rows to sample from: fit with a "
                 "mechanism that makes them, such as rap"
@@ -162,8 +165,6 @@ class Release:
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the release as a folder of plain files, whole or not at all."""
-        from thresher.release.folder import save
-
         save(self, Path(path), overwrite)
 
 

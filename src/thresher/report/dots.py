@@ -30,19 +30,30 @@ MARKS = (
 
 @dataclass(frozen=True)
 class Point:
-    """A measured answer beside what the release says, as shares of people."""
+    """A measured answer and the release's answer to the same query, as shares of people.
+
+    Attributes:
+        measured: The noisy answer that was measured.
+        answer: The release's answer.
+        noise: The noise of the measurement at 95 %: 1.96 standard deviations.
+    """
 
     measured: float
     answer: float
-    reach: float
+    noise: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the noise of the measurement explains the difference."""
+        return abs(self.measured - self.answer) <= self.noise
 
 
 def agreement(points: Sequence[Point]) -> Markup:
-    """What was measured, with the reach of its noise, against what the release says."""
-    top = max(*(max(p.measured + p.reach, p.answer) for p in points), 1e-9)
+    """Measured answers, with bars for their noise, against the release's answers."""
+    top = max(*(max(p.measured + p.noise, p.answer) for p in points), 1e-9)
     left, bottom, size = 56.0, 290.0, 280.0
     scale = size / top
-    below = "measured, with the reach of its noise"
+    below = "measured, with its noise (95 %)"
     marks = [
         *levels(top, lambda share: bottom - share * scale, left, left + size),
         tag("line", x1=left, y1=bottom, x2=left + size, y2=bottom - size, class_="ideal"),
@@ -60,13 +71,13 @@ def agreement(points: Sequence[Point]) -> Markup:
         marks.append(text(left + tick * scale, bottom + 15.0, percent(tick), "middle"))
     for p in points:
         x, y = left + max(p.measured, 0.0) * scale, bottom - p.answer * scale
-        low, high = (left + max(p.measured + s * p.reach, 0.0) * scale for s in (-1, 1))
+        low, high = (left + max(p.measured + s * p.noise, 0.0) * scale for s in (-1, 1))
         marks.append(line(low, y, high, y, "whisker faint"))
         marks.append(tag("circle", cx=x, cy=y, r=2.6, class_="dot"))
-    inside = sum(abs(p.measured - p.answer) <= p.reach for p in points)
+    inside = sum(p.agrees for p in points)
     return picture(
         "Measured answers against the release's",
-        f"{len(points)} points; {inside} of them are within the reach of their noise.",
+        f"{len(points)} points; {inside} of them agree within their noise.",
         bottom + 40.0,
         joined(*marks),
     )

@@ -1,12 +1,13 @@
-"""Pictures as inline SVG: what all of them share.
+"""What all pictures share. They are inline SVG.
 
-Each has a title and a description for those who do not see it. Colours are told apart without
-seeing hues (Okabe and Ito's, or one hue from light to dark), and marks differ in shape as well.
+Each has a title and a description for screen readers. Colours can be told apart by colour-blind
+readers (Okabe and Ito's palette, or one hue from light to dark), and marks differ in shape as well.
 """
 
 import math
 from collections.abc import Callable
 
+from thresher.release import Answer
 from thresher.report.markup import Markup, tag
 
 WIDTH = 560.0
@@ -16,7 +17,7 @@ CHARACTER = 6.2
 
 
 def percent(share: float) -> str:
-    """A share in words of about three digits.
+    """A share as a percentage with about three digits.
 
     Example:
         >>> [percent(share).replace(UNIT, " %") for share in (0.12345, 0.00012, 0, 1)]
@@ -27,6 +28,21 @@ def percent(share: float) -> str:
     digits = max(0, 2 - math.floor(math.log10(abs(100 * share))))
     written = f"{100 * share:.{min(digits, 4)}f}"
     return (written.rstrip("0").rstrip(".") if "." in written else written) + UNIT
+
+
+def margin(answer: Answer) -> str:
+    """The margin of error of an answer in words.
+
+    Example:
+        >>> margin(Answer(0.25, 0.011)).replace(UNIT, " %"), margin(Answer(0.25))
+        ('± 1.1 %', 'unknown')
+    """
+    return "unknown" if answer.error_bar is None else f"± {percent(answer.error_bar)}"
+
+
+def with_margin(answer: Answer) -> str:
+    """An answer with its margin of error, if it has one."""
+    return percent(answer) + ("" if answer.error_bar is None else f" {margin(answer)}")
 
 
 def ticks(top: float) -> list[float]:
@@ -49,7 +65,7 @@ def shortened(label: str, room: float) -> str:
 
 
 def picture(title: str, description: str, height: float, marks: Markup) -> Markup:
-    """One picture, with words for those who do not see it."""
+    """One picture, with a title and a description for screen readers."""
     return tag(
         "svg",
         tag("title", title),

@@ -64,6 +64,11 @@ def section(title: str, *parts: object) -> Markup:
     return tag("section", tag("h2", title), *parts)
 
 
+def details(summary: str, *parts: object) -> Markup:
+    """Parts that are hidden until somebody opens them."""
+    return tag("details", tag("summary", summary), *parts)
+
+
 def table(
     heads: Iterable[object], rows: Iterable[Iterable[object]], caption: str | None = None
 ) -> Markup:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from thresher.evaluation.errors import Errors
 from thresher.queries.workload import Workload
 from thresher.report.dots import errors
-from thresher.report.markup import Markup, section, table, tag
+from thresher.report.markup import Markup, details, section, table, tag
 
 MOST_ROWS = 40
 """As many as fit on a printed page."""
@@ -61,5 +61,5 @@ def beside_baselines(comparison: Comparison) -> Markup:
         tag("figure", errors(labels, marks),
             tag("figcaption", "The largest error of each threshold, on a logarithmic scale, the "
                 "release’s worst first."), class_="wide"),
-        tag("details", tag("summary", "Numbers"), table(("threshold", *marks), listed)),
+        details("Numbers", table(("threshold", *marks), listed)),
     )  # fmt: skip

@@ -14,6 +14,7 @@ from thresher.report.drawing import (
     picture,
     shortened,
     text,
+    with_margin,
 )
 from thresher.report.markup import Markup, joined, tag
 from thresher.report.shares import Bar, OneWay, TwoWay
@@ -24,13 +25,13 @@ LIGHT, DARK = (247, 250, 253), (8, 48, 107)
 
 
 def bars(table: OneWay) -> Markup:
-    """The shares of a feature's values: a row per category, or a column per number."""
-    top = max(*(bar.share + (bar.reach or 0.0) for bar in table.bars), 1e-9)
+    """The shares of a feature's values: a row for each category, or a column for each number."""
+    top = max(*(_upper_end(bar) for bar in table.bars), 1e-9)
     parts = _columns(table.bars, top) if table.is_ordered else _rows(table.bars, top)
-    largest = max(table.bars, key=lambda bar: bar.share)
+    largest = max(table.bars, key=lambda bar: bar.answer)
     return picture(
         f"Shares of {table.feature.name}",
-        f"{len(table.bars)} bars. The largest: {largest.label}, {percent(largest.share)}.",
+        f"{len(table.bars)} bars. The largest: {largest.label}, {percent(largest.answer)}.",
         *parts,
     )
 
@@ -41,14 +42,14 @@ def _rows(shown: Sequence[Bar], top: float) -> tuple[float, Markup]:
     marks = []
     for i, bar in enumerate(shown):
         y = i * height + 4.0
-        length = max(bar.share, 0.0) * scale
+        middle = y + height / 2 - 1.5
+        low, high = (left + end * scale for end in _interval(bar))
         marks += [
             text(left - 6.0, y + 11.0, shortened(bar.label, left - 10.0), "end"),
-            _bar(left, y + 1.0, length, height - 5.0, bar),
-            _whisker(bar, left, scale, y + height / 2 - 1.5),
-            text(left + (max(bar.share, 0) + (bar.reach or 0)) * scale + 5.0, y + 11.0,
-                  percent(bar.share), "start"),
-        ]  # fmt: skip
+            _bar(left, y + 1.0, bar.answer * scale, height - 5.0, bar),
+            *([] if bar.answer.error_bar is None else [line(low, middle, high, middle, "whisker")]),
+            text(high + 5.0, y + 11.0, percent(bar.answer), "start"),
+        ]
     return len(shown) * height + 8.0, joined(*marks)
 
 
@@ -60,17 +61,15 @@ def _columns(shown: Sequence[Bar], top: float) -> tuple[float, Markup]:
     every = max(1, math.ceil(len(shown) * max(len(b.label) for b in shown) * CHARACTER / 360.0))
     for i, bar in enumerate(shown):
         x = left + i * step
-        length = max(bar.share, 0.0) * scale
+        middle, length = x + step / 2, bar.answer * scale
         marks.append(_bar(x + 0.08 * step, bottom - length, 0.84 * step, length, bar))
-        if bar.reach is not None:
-            ends = (bar.share - bar.reach, bar.share + bar.reach)
-            low, high = (bottom - max(end, 0.0) * scale for end in ends)
-            marks.append(line(x + step / 2, low, x + step / 2, high, "whisker"))
+        if bar.answer.error_bar is not None:
+            low, high = (bottom - end * scale for end in _interval(bar))
+            marks.append(line(middle, low, middle, high, "whisker"))
         if i % every == 0:
             label = shortened(bar.label, every * step)
             half = len(label) * CHARACTER / 2
-            middle = min(x + step / 2, WIDTH - half)
-            marks.append(text(middle, bottom + 15.0, label, "middle"))
+            marks.append(text(min(middle, WIDTH - half), bottom + 15.0, label, "middle"))
     return bottom + 24.0, joined(*marks)
 
 
@@ -86,14 +85,12 @@ def heat_map(table: TwoWay) -> Markup:
         text(left, 11.0, f"{second.name} →", "start", "axis"),
         text(left - 6.0, 11.0, f"{first.name} ↓", "end", "axis"),
     ]
-    for i, label in enumerate(rows):
+    for i, (label, cells) in enumerate(zip(rows, table.cells, strict=True)):
         y = top + i * height
         marks.append(text(left - 6.0, y + 11.0, shortened(label, left - 10.0), "end"))
-        for j, share in enumerate(table.shares[i]):
-            fill = _shade(float(share) / darkest)
-            marks.append(
-                tag("rect", x=left + j * width, y=y, width=width, height=height, fill=fill)
-            )
+        for j, cell in enumerate(cells):
+            fill = _shade(cell.answer / darkest)
+            marks.append(_rectangle(left + j * width, y, width, height, fill, cell))
     bottom = top + len(rows) * height
     for j, label in enumerate(columns):
         x, y = left + (j + 0.5) * width + 3.0, bottom + 8.0
@@ -112,16 +109,23 @@ def heat_map(table: TwoWay) -> Markup:
 
 
 def _bar(x: float, y: float, width: float, height: float, bar: Bar) -> Markup:
-    fill = INK if bar.reach is not None else PALE
-    told = tag("title", f"{bar.label}: {percent(bar.share)}")
-    return tag("rect", told, x=x, y=y, width=width, height=height, fill=fill)
+    fill = INK if bar.answer.error_bar is not None else PALE
+    return _rectangle(x, y, width, height, fill, bar)
 
 
-def _whisker(bar: Bar, left: float, scale: float, y: float) -> Markup:
-    if bar.reach is None:
-        return Markup("")
-    low, high = (left + max(bar.share + sign * bar.reach, 0.0) * scale for sign in (-1, 1))
-    return line(low, y, high, y, "whisker")
+def _rectangle(x: float, y: float, width: float, height: float, fill: str, bar: Bar) -> Markup:
+    """A rectangle that names its share when somebody points at it."""
+    name = tag("title", f"{bar.label}: {with_margin(bar.answer)}")
+    return tag("rect", name, x=x, y=y, width=width, height=height, fill=fill)
+
+
+def _interval(bar: Bar) -> tuple[float, float]:
+    """The ends of the confidence interval, or the share itself twice."""
+    return max(bar.answer - (bar.answer.error_bar or 0.0), 0.0), _upper_end(bar)
+
+
+def _upper_end(bar: Bar) -> float:
+    return bar.answer + (bar.answer.error_bar or 0.0)
 
 
 def _shade(part: float) -> str:

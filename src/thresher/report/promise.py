@@ -6,7 +6,7 @@ import math
 from thresher.privacy.budget import epsilon_of
 from thresher.release import Release
 from thresher.report.drawing import percent
-from thresher.report.markup import Markup, section, table, tag
+from thresher.report.markup import Markup, details, section, table, tag
 
 
 def in_short(release: Release) -> str:
@@ -95,10 +95,8 @@ def made(release: Release) -> Markup:
         "How it was made",
         table(("setting", "value"), ((key, tag("span", value)) for key, value in facts.items())),
         tag("p", f"Workload: {mix} ({release.workload.query_count:,} queries)."),
-        tag(
-            "details",
-            tag("summary", f"The {len(release.schema)} features"),
-            table(("feature", "kind", "values"), features),
+        details(
+            f"The {len(release.schema)} features", table(("feature", "kind", "values"), features)
         ),
     )
 

@@ -1,21 +1,20 @@
-"""One- and two-way tables of a release, with the error bars that need no private data."""
+"""One- and two-way tables of a release: each share is an answer of the release, with its margin."""
 
-import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from statistics import median
 
 import numpy as np
 import numpy.typing as npt
 
-from thresher.privacy.measurements import QueryMeasurement, TableMeasurement, measured_tables
+from thresher.privacy.measurements import measured_queries
+from thresher.queries.condition import Condition
+from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
-from thresher.release import Release
-from thresher.release.error_bars import WITHIN
-from thresher.release.sources import SyntheticRows
+from thresher.release import Answer, Release
+from thresher.report.groups import Group, groups_of
 from thresher.schema.features import Categorical, Feature
 
 Table = npt.NDArray[np.float64]
@@ -24,30 +23,25 @@ MOST_BARS = 100
 MOST_CATEGORIES = 16
 MOST_CELLS = 20
 MOST_CANDIDATES = 200
-"""Pairs of features that are looked at, to show those that are tied most closely."""
+"""How many pairs of features are compared, to show the most closely related ones."""
 
-
-@dataclass(frozen=True)
-class Group:
-    """Values of a feature that are drawn as one."""
-
-    label: str
-    codes: tuple[int, ...]
+LARGEST_COMPARED = 10_000_000
+"""The most cells of a pair of features that is compared."""
 
 
 @dataclass(frozen=True)
 class Bar:
-    """The share of people in a group of values.
+    """The share of people with one of some values.
 
     Attributes:
-        label: The group's name.
-        share: What the release says.
-        reach: Half the length of its error bar; None where nothing is known about its error.
+        label: The values in words.
+        query: What the release was asked.
+        answer: What it answered; its `error_bar` is the margin of error.
     """
 
     label: str
-    share: float
-    reach: float | None
+    query: Query
+    answer: Answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,82 +53,88 @@ class OneWay:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the values stand in an order of their own, as numbers do."""
+        """Whether the values have a natural order, as numbers do."""
         return not isinstance(self.feature, Categorical)
 
 
 @dataclass(frozen=True, eq=False)
 class TwoWay:
-    """The shares of two features' values, jointly: one row per group of the first feature."""
+    """The joint shares of two features' values.
+
+    Attributes:
+        features: The features of the rows and of the columns.
+        labels: The labels of the rows and of the columns.
+        cells: The cells, a list for each row; a cell's label names its row and its column.
+    """
 
     features: tuple[Feature, Feature]
     labels: tuple[tuple[str, ...], tuple[str, ...]]
-    shares: Table
-    reach: float | None
+    cells: tuple[tuple[Bar, ...], ...]
 
-
-def typical_sigma(release: Release) -> float | None:
-    """The standard deviation of a measurement's noise as a share of people, in the middle."""
-    return median(m.sigma / m.n for m in release.measurements) if release.measurements else None
+    @property
+    def shares(self) -> Table:
+        """The shares as an array."""
+        return np.array([[bar.answer for bar in row] for row in self.cells], dtype=np.float64)
 
 
 def one_way(release: Release, name: str) -> OneWay | None:
-    """The shares of a feature's values; None if the release cannot tell."""
-    found = _marginal(release, (name,))
-    if found is None:
+    """The shares of a feature's values; None if the release does not answer such queries."""
+    if release.source.answerable((name,)) is None:
         return None
-    shares, sigma = found
     feature = release.schema[name]
-    named = _measured_codes(release).get(name, set())
     most = MOST_CATEGORIES if isinstance(feature, Categorical) else MOST_BARS
-    bars = []
-    for group in _groups(feature, shares, most):
-        known = named.intersection(group.codes)
-        reach = WITHIN * sigma * math.sqrt(_summed(release, group)) if known else None
-        bars.append(Bar(group.label, float(shares[list(group.codes)].sum()), reach))
+    groups = groups_of(feature, most, lambda: _shares(release, name))
+    bars = _asked(release, [(group.label, {name: group.codes}) for group in groups])
     return OneWay(feature, tuple(bars))
 
 
 def two_way(release: Release, names: tuple[str, str]) -> TwoWay | None:
-    """The joint shares of two features' values; None if the release cannot tell."""
-    found = _marginal(release, names)
-    if found is None:
+    """The joint shares of two features' values; None if the release does not answer such queries.
+
+    Large tables are shown in groups of values.
+    """
+    if release.source.answerable(names) is None:
         return None
-    shares, sigma = found
-    first, second = (release.schema[name] for name in names)
-    rows = _groups(first, shares.sum(axis=1), MOST_CELLS)
-    columns = _groups(second, shares.sum(axis=0), MOST_CELLS)
-    grouped = np.array(
-        [[shares[np.ix_(row.codes, column.codes)].sum() for column in columns] for row in rows]
+    first, second = names
+    rows, columns = (
+        groups_of(release.schema[name], MOST_CELLS, lambda name=name: _shares(release, name))  # type: ignore[misc]
+        for name in names
     )
-    most_summed = max(_summed(release, g) for g in rows) * max(_summed(release, g) for g in columns)
+    bars = _asked(
+        release,
+        [
+            (f"{row.label}, {column.label}", {first: row.codes, second: column.codes})
+            for row in rows
+            for column in columns
+        ],
+    )
     return TwoWay(
-        (first, second),
+        (release.schema[first], release.schema[second]),
         (tuple(g.label for g in rows), tuple(g.label for g in columns)),
-        grouped,
-        WITHIN * sigma * math.sqrt(most_summed) if release.measurements else None,
+        tuple(tuple(next(bars) for _ in columns) for _ in rows),
     )
 
 
 def telling_pairs(release: Release, most: int) -> list[TwoWay]:
-    """The pairs of features to show: from the workload, those that are tied most closely.
+    """The pairs of features to show: of those asked about together, the most closely related.
 
-    Where answers are noisy tables themselves, noise looks like a tie; there, those with the least
-    noise come first.
+    Noise in a noisy table looks like a relation. So for a release of noisy tables, the pairs with
+    the smallest margins of error come first instead.
     """
-    frequency = Counter(
+    asked = Counter(
         tuple(sorted(pair, key=release.schema.index))
         for features in _asked_together(release)
         for pair in combinations(features, 2)
     )
-    found = []
-    for (first, second), _ in frequency.most_common(MOST_CANDIDATES):
-        pair = two_way(release, (first, second))
-        if pair is not None:
-            found.append(pair)
-    if isinstance(release.source, SyntheticRows):
-        return sorted(found, key=lambda pair: -mutual_information(pair.shares))[:most]
-    return sorted(found, key=lambda pair: pair.reach or 0.0)[:most]
+    closeness = _relation if release.source.rows is not None else _precision
+    candidates = [
+        (first, second)
+        for (first, second), _ in asked.most_common(MOST_CANDIDATES)
+        if release.source.answerable((first, second)) is not None
+        and release.schema[first].size * release.schema[second].size <= LARGEST_COMPARED
+    ]
+    ranked = sorted(candidates, key=lambda pair: -closeness(release, pair))[:most]
+    return [table for pair in ranked if (table := two_way(release, pair)) is not None]
 
 
 def mutual_information(shares: Table) -> float:
@@ -151,78 +151,58 @@ def mutual_information(shares: Table) -> float:
     if total <= 0:
         return 0.0
     joint = joint / total
-    apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
     some = joint > 0
-    return float((joint[some] * np.log(joint[some] / apart[some])).sum())
+    return float((joint[some] * np.log(joint[some] / independent[some])).sum())
+
+
+def _relation(release: Release, names: tuple[str, str]) -> float:
+    """The mutual information of two features, in groups of values."""
+    table = release.answer_all(Workload(release.schema, [Threshold(names)]))[0]
+    grouped = table
+    for axis, name in enumerate(names):
+        shares = table.sum(axis=1 - axis)
+        groups = groups_of(release.schema[name], MOST_CELLS, shares.tolist)
+        grouped = _summed(grouped, groups, axis)
+    return mutual_information(grouped)
+
+
+def _summed(table: Table, groups: Sequence[Group], axis: int) -> Table:
+    parts = [table.take(group.codes, axis=axis).sum(axis=axis) for group in groups]
+    return np.stack(parts, axis=axis)
+
+
+def _precision(release: Release, names: tuple[str, str]) -> float:
+    """Larger for a smaller margin of error of a single cell."""
+    [cell] = _asked(release, [("", dict.fromkeys(names, (0,)))])
+    return -(1.0 if cell.answer.error_bar is None else cell.answer.error_bar)
 
 
 def _asked_together(release: Release) -> Iterator[Sequence[str]]:
-    for m in release.measurements:
-        if isinstance(m, QueryMeasurement):
-            yield [condition.feature for condition in m.query.conditions]
+    for m in measured_queries(release.measurements):
+        yield m.query.threshold.features
     for threshold in release.workload:
         yield threshold.features
 
 
-def _marginal(release: Release, names: tuple[str, ...]) -> tuple[Table, float] | None:
-    """The marginal table over some features, and the standard deviation of a cell's noise.
-
-    For synthetic rows that is the noise of a measurement, the least that an answer is wrong by.
-    """
-    if isinstance(release.source, SyntheticRows):
-        asked = Workload(release.schema, [Threshold(names)])
-        return release.answer_all(asked)[0], typical_sigma(release) or 0.0
-    best: tuple[float, TableMeasurement] | None = None
-    for m in measured_tables(release.measurements):
-        if m.threshold.r < m.threshold.k:
-            continue
-        if {*names} <= {*m.threshold.features}:
-            kept = math.prod(release.schema[name].size for name in names)
-            sigma = m.noise * math.sqrt(m.counts.size / kept)
-            if best is None or sigma < best[0]:
-                best = sigma, m
-    if best is None:
-        return None
-    sigma, m = best
-    others = tuple(i for i, name in enumerate(m.threshold.features) if name not in names)
-    left = [name for name in m.threshold.features if name in names]
-    summed = m.counts.sum(axis=others) if others else m.counts
-    return np.transpose(summed, [left.index(name) for name in names]) / m.n, sigma
+def _shares(release: Release, name: str) -> list[float]:
+    """The share of every single value of a feature."""
+    asked = [("", {name: (code,)}) for code in range(release.schema[name].size)]
+    return [float(bar.answer) for bar in _asked(release, asked)]
 
 
-def _summed(release: Release, group: Group) -> int:
-    """How many noisy numbers a group adds up: on synthetic rows none, each answer is one."""
-    return 1 if isinstance(release.source, SyntheticRows) else len(group.codes)
+def _asked(
+    release: Release, labelled: Sequence[tuple[str, Mapping[str, tuple[int, ...]]]]
+) -> Iterator[Bar]:
+    """What the release answers about some codes of some features, with labels."""
+    queries = [_query(release, codes) for _, codes in labelled]
+    answers = release.answer_many(queries)
+    for (label, _), query, answer in zip(labelled, queries, answers, strict=True):
+        yield Bar(label, query, answer)
 
 
-def _measured_codes(release: Release) -> dict[str, set[int]]:
-    """The values of each feature that some measurement asked about."""
-    named: dict[str, set[int]] = {}
-    for m in release.measurements:
-        if isinstance(m, QueryMeasurement):
-            for condition in m.query.conditions:
-                named.setdefault(condition.feature, set()).update(condition.codes)
-        else:
-            for name in m.threshold.features:
-                named.setdefault(name, set()).update(range(release.schema[name].size))
-    return named
-
-
-def _groups(feature: Feature, shares: Table, most: int) -> list[Group]:
-    """At most about so many groups of values: neighbouring numbers, or the rarest categories."""
-    labels = feature.labels
-    if isinstance(feature, Categorical):
-        order = [int(code) for code in np.argsort(-shares, kind="stable")]
-        if len(order) <= most:
-            return [Group(labels[code], (code,)) for code in order]
-        rest = tuple(sorted(order[most - 1 :]))
-        shown = [Group(labels[code], (code,)) for code in order[: most - 1]]
-        return [*shown, Group(f"{len(rest)} others", rest)]
-    numbers = feature.size - len(feature.extra)
-    step = -(-numbers // most)
-    groups = []
-    for start in range(0, numbers, step):
-        codes = tuple(range(start, min(start + step, numbers)))
-        last = f"–{labels[codes[-1]]}" if len(codes) > 1 else ""
-        groups.append(Group(labels[start] + last, codes))
-    return [*groups, *(Group(labels[code], (code,)) for code in range(numbers, feature.size))]
+def _query(release: Release, codes: Mapping[str, tuple[int, ...]]) -> Query:
+    """The query for some codes of some features, which names others if the release needs that."""
+    features = release.source.answerable(tuple(codes)) or tuple(codes)
+    everything = {name: range(release.schema[name].size) for name in features if name not in codes}
+    return Query(Condition(name, allowed) for name, allowed in {**codes, **everything}.items())

@@ -5,11 +5,12 @@ from itertools import islice
 import numpy as np
 
 from thresher.release import Release
-from thresher.report.drawing import percent
-from thresher.report.markup import Markup, section, table, tag
+from thresher.report.drawing import margin, percent
+from thresher.report.markup import Markup, details, section, table, tag
 from thresher.report.pictures import INK, PALE, bars, heat_map
 from thresher.report.shares import OneWay, TwoWay, one_way, telling_pairs
 
+MARGIN = "margin of error (95 %)"
 MOST_FEATURES = 60
 MOST_PAIRS = 6
 MOST_CELLS_LISTED = 10
@@ -30,14 +31,15 @@ def one_at_a_time(release: Release) -> Markup:
         else ""
     )
     words = (
-        "The share of people with each value, with error bars where there are any (see above). "
-        "Numbers in bins are named by the lower edge of their bin." + missing
+        "The share of people with each value, and its margin of error as an error bar (see above). "
+        "A bin such as 0–10 includes its lower end, not its upper end; a group of whole numbers "
+        "such as 20–29 includes both." + missing
     )
     legend = tag(
         "p",
-        *(tag("span", "", class_="swatch", style=f"background: {INK}"), "some measurement asked, "),
-        *(tag("span", "", class_="swatch", style=f"background: {PALE}"), "none did: a guess, "),
-        *(tag("span", "", class_="swatch line"), "noise, 95 %"),
+        *(tag("span", "", class_="swatch", style=f"background: {INK}"), "with a margin of error, "),
+        *(tag("span", "", class_="swatch", style=f"background: {PALE}"), "without (estimated), "),
+        *(tag("span", "", class_="swatch line"), "margin of error, 95 %"),
     )
     figures = tag("div", *(_one(table) for table in found), class_="grid")
     return section("One feature at a time", tag("p", words), legend, figures)
@@ -51,46 +53,38 @@ def two_together(release: Release) -> Markup:
         return section("Two features together", tag("p", words))
     words = (
         "Each cell is the share of people with both values, darker for more (by the square root, "
-        "so that small shares show). Of the pairs that the workload asks about, those are shown "
-        "which are tied most closely, or known with the least noise."
+        "so that small shares show). Of the pairs of features that the workload asks about, these "
+        "are the most closely related, or those with the smallest margins of error. Point at a "
+        "cell to read its share and its margin of error."
     )
     figures = tag("div", *(_two(pair) for pair in pairs), class_="grid")
     return section("Two features together", tag("p", words), figures)
 
 
 def _one(shown: OneWay) -> Markup:
-    rows = (
-        (bar.label, percent(bar.share), "not measured" if bar.reach is None
-         else f"± {percent(bar.reach)}")
-        for bar in shown.bars
-    )  # fmt: skip
+    rows = ((bar.label, percent(bar.answer), margin(bar.answer)) for bar in shown.bars)
     return tag(
         "figure",
         tag("figcaption", tag("strong", shown.feature.name)),
         bars(shown),
-        tag(
-            "details",
-            tag("summary", "Numbers"),
-            table((shown.feature.name, "share", "noise (95 %)"), rows),
-        ),
+        details("Numbers", table((shown.feature.name, "share", MARGIN), rows)),
     )
 
 
 def _two(shown: TwoWay) -> Markup:
     first, second = shown.features
-    reach = "" if shown.reach is None else f" Noise of a measured cell: ± {percent(shown.reach)}."
     cells = np.argsort(-shown.shares, axis=None, kind="stable")[:MOST_CELLS_LISTED]
     rows = []
     for cell in cells:
         i, j = np.unravel_index(int(cell), shown.shares.shape)
-        rows.append((shown.labels[0][i], shown.labels[1][j], percent(float(shown.shares[i, j]))))
+        answer = shown.cells[i][j].answer
+        rows.append((shown.labels[0][i], shown.labels[1][j], percent(answer), margin(answer)))
     return tag(
         "figure",
-        tag("figcaption", tag("strong", first.name, " and ", second.name), ".", reach),
+        tag("figcaption", tag("strong", first.name, " and ", second.name)),
         heat_map(shown),
-        tag(
-            "details",
-            tag("summary", f"The {len(rows)} largest cells"),
-            table((first.name, second.name, "share"), rows),
+        details(
+            f"The {len(rows)} largest cells",
+            table((first.name, second.name, "share", MARGIN), rows),
         ),
     )

@@ -8,9 +8,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from thresher.reproduction import plots
-from thresher.reproduction.figure import Context, PaperFigure, means_of
-from thresher.reproduction.grid import Task
+from thresher.reproduction.paper_figure import Context, PaperFigure, means_of
 from thresher.reproduction.present_error import adaptive
+from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Pairs, Scale
 from thresher.reproduction.tasks import PresentFit, sizes_within
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from thresher.data import Records, datasets
 from thresher.errors import DataError
-from thresher.reproduction.grid import Sources
+from thresher.reproduction.running import Sources
 from thresher.schema import Schema
 
 ADULT, LOANS_LIKE = "adult", "loans-like"

@@ -7,9 +7,9 @@ import pandas as pd
 
 from thresher.reproduction import plots
 from thresher.reproduction.data import ADULT, title_of
-from thresher.reproduction.figure import Context, PaperFigure, mean_and_reach, pair_name
 from thresher.reproduction.future_error import Estimate, estimates
-from thresher.reproduction.grid import Task
+from thresher.reproduction.paper_figure import Context, PaperFigure, mean_and_margin, pair_name
+from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Scale
 from thresher.reproduction.tasks import FutureFit
 
@@ -59,12 +59,12 @@ def collected(context: Context) -> pd.DataFrame:
             best = min(estimates(context, wanted, drift), key=lambda e: e.present)
             low, high = best.future.interval
             still = still or best
-            rise, reach = paired_rise(still, best)
+            rise, margin = paired_rise(still, best)
             rows.append(
                 {
                     "data": data, "size": wanted[0].size, "gamma": drift,
                     "future": best.future.mean, "low": low, "high": high,
-                    "rise": rise, "rise low": rise - reach, "rise high": rise + reach,
+                    "rise": rise, "rise low": rise - margin, "rise high": rise + margin,
                     "variation": best.variation, "pair": pair_name(best.rounds, best.per_round),
                 }
             )  # fmt: skip
@@ -72,10 +72,10 @@ def collected(context: Context) -> pd.DataFrame:
 
 
 def paired_rise(still: Estimate, drifted: Estimate) -> tuple[float, float]:
-    """The mean rise of future error within repetitions, and how far its 95 % interval reaches."""
+    """The mean rise of future error within repetitions, and how far its 95 % interval extends."""
     pairs = zip(still.future.by_repetition, drifted.future.by_repetition, strict=True)
     rises = [float(np.mean(after) - np.mean(before)) for before, after in pairs]
-    return mean_and_reach(rises)
+    return mean_and_margin(rises)
 
 
 def draw(context: Context) -> None:

@@ -12,8 +12,8 @@ import pandas as pd
 from thresher.data import datasets
 from thresher.queries import FeatureDistribution, drifted, total_variation
 from thresher.reproduction import plots
-from thresher.reproduction.figure import Context, PaperFigure
-from thresher.reproduction.grid import Task
+from thresher.reproduction.paper_figure import Context, PaperFigure
+from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Scale
 
 SCHEMAS = {"ADULT": datasets.adult_schema, "LOANS": datasets.loans_schema}

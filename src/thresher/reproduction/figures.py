@@ -17,8 +17,8 @@ from thresher.reproduction import (
     thresholds,
     training_progress,
 )
-from thresher.reproduction.figure import Context, PaperFigure
-from thresher.reproduction.grid import (
+from thresher.reproduction.paper_figure import Context, PaperFigure
+from thresher.reproduction.running import (
     Skipped,
     Sources,
     Store,

@@ -11,8 +11,7 @@ import pandas as pd
 
 from thresher.reproduction import plots
 from thresher.reproduction.data import title_of
-from thresher.reproduction.figure import Context, PaperFigure
-from thresher.reproduction.grid import Task
+from thresher.reproduction.paper_figure import Context, PaperFigure
 from thresher.reproduction.present_error import adaptive
 from thresher.reproduction.regression import (
     FAMILY_WISE,
@@ -21,6 +20,7 @@ from thresher.reproduction.regression import (
     compare_models,
     holm_bonferroni,
 )
+from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Scale
 
 SIZES = {"size": "|W|, thresholds", "queries": "m, queries of the workload"}

@@ -13,8 +13,8 @@ import pandas as pd
 
 from thresher.evaluation.future import FutureError
 from thresher.reproduction import plots
-from thresher.reproduction.figure import Context, PaperFigure, pair_name
-from thresher.reproduction.grid import Task
+from thresher.reproduction.paper_figure import Context, PaperFigure, pair_name
+from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Scale
 from thresher.reproduction.tasks import ALL, FutureFit, Kind, Shape
 

@@ -15,14 +15,14 @@ import numpy as np
 import pandas as pd
 
 from thresher.reproduction import plots
-from thresher.reproduction.figure import (
+from thresher.reproduction.future_error import NAMES
+from thresher.reproduction.paper_figure import (
     Context,
     PaperFigure,
     counted,
-    mean_and_reach,
+    mean_and_margin,
 )
-from thresher.reproduction.future_error import NAMES
-from thresher.reproduction.grid import Result, Task
+from thresher.reproduction.running import Result, Task
 from thresher.reproduction.scales import Scale
 from thresher.reproduction.training import RoundsRun
 from thresher.reproduction.training_progress import SHAPES
@@ -58,25 +58,12 @@ WAYS = (
 def fits(scale: Scale, way: Way) -> Sequence[RoundsRun]:
     """Fits of each distribution in one of the ways."""
     grid = scale.future
-    rounds, per_round = grid.training_pair
     iterations = way.times * grid.overfitting_iterations
+    fixed = {
+        "optimizer": way.optimizer, "iterations": iterations, "every": max(iterations // 2, 1)
+    }  # fmt: skip
     return [
-        RoundsRun(
-            data=scale.data[-1],
-            epsilon=grid.epsilon,
-            k=grid.k,
-            r=grid.r,
-            size=grid.training_size,
-            rounds=rounds,
-            queries_per_round=per_round,
-            synthetic_rows=grid.synthetic_rows,
-            optimizer=way.optimizer,
-            seed=seed,
-            distribution=shape,
-            future=grid.training_future,
-            iterations=iterations,
-            every=max(iterations // 2, 1),
-        )
+        RoundsRun.of_scale(scale, shape, seed, **fixed)
         for shape in SHAPES
         for seed in range(grid.overfitting_repetitions)
     ]
@@ -141,9 +128,9 @@ def summarised(found: pd.DataFrame) -> pd.DataFrame:
     for setting, here in found.groupby(settings, sort=False):
         row: dict[str, Any] = {**dict(zip(settings, setting, strict=True)), "fits": len(here)}
         for column in ("present", "future"):
-            mean, reach = mean_and_reach(here[f"{column} change"])
-            row |= {f"{column} change": mean, f"{column} low": mean - reach}
-            row |= {f"{column} high": mean + reach}
+            mean, margin = mean_and_margin(here[f"{column} change"])
+            row |= {f"{column} change": mean, f"{column} low": mean - margin}
+            row |= {f"{column} high": mean + margin}
         rose = here["future change"] > NOTABLE
         row |= {
             f"future rose by over {NOTABLE:g}": int(rose.sum()),
@@ -198,8 +185,11 @@ def _curves(courses: Sequence[pd.DataFrame]) -> list[plots.Curve]:
     x = sorted({float(at) for at in together["rounds_done"]})
     curves = []
     for style, column in enumerate(("present", "future")):
-        found = [mean_and_reach(together[together["rounds_done"] == at][column]) for at in x]
-        low, high = [mean - reach for mean, reach in found], [mean + reach for mean, reach in found]
+        found = [mean_and_margin(together[together["rounds_done"] == at][column]) for at in x]
+        low, high = (
+            [mean - margin for mean, margin in found],
+            [mean + margin for mean, margin in found],
+        )
         curves.append(
             plots.Curve(f"{column} error", x, [mean for mean, _ in found], style, low, high)
         )

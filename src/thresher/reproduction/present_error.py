@@ -5,14 +5,14 @@ from collections.abc import Sequence
 import pandas as pd
 
 from thresher.reproduction import plots
-from thresher.reproduction.figure import (
+from thresher.reproduction.paper_figure import (
     Context,
     PaperFigure,
     best_pairs,
     means_of,
     pair_name,
 )
-from thresher.reproduction.grid import Task
+from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Scale
 from thresher.reproduction.tasks import ALL, Kind, PresentFit, sizes_within
 

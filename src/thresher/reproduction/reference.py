@@ -21,7 +21,7 @@ from thresher.mechanisms import RAP
 from thresher.queries import Workload
 from thresher.relaxed.rows import RelaxedRows, offsets_of
 from thresher.reproduction.data import records_of
-from thresher.reproduction.grid import Result, Sources, UnavailableError
+from thresher.reproduction.running import Result, Sources, UnavailableError
 from thresher.reproduction.tasks import PresentFit
 
 Array = npt.NDArray[Any]
@@ -64,7 +64,7 @@ class ReferenceFit(PresentFit):
         workload = self.workload(records)
         rap = self.mechanism_for(workload)
         assert isinstance(rap, RAP)
-        rho = float(rap._budget(records).rho) / self.rounds
+        rho = float(rap.budget_for(records).rho) / self.rounds
         began = time.process_time()
         self._fit(records, workload, rho, paper_way)
         seconds = time.process_time() - began

@@ -51,7 +51,7 @@ class Comparison:
         chi2: The likelihood-ratio statistic.
         p_value: Its p-value.
         summary: The full model's table, in the form of the appendix.
-        epsilons: The levels of ε, from the smallest.
+        epsilons: The values of ε, from the smallest.
         covariance: Of the coefficients.
         degrees: Of freedom that are left to the errors.
     """
@@ -79,8 +79,8 @@ class Comparison:
         contrast = _design(level, at, np.ones(1))[0] - _design(level, at, np.zeros(1))[0]
         added = float(contrast @ self.coefficients)
         spread = float(np.sqrt(contrast @ self.covariance @ contrast))
-        reach = student_t(self.degrees) * spread
-        return added, added - reach, added + reach
+        margin = student_t(self.degrees) * spread
+        return added, added - margin, added + margin
 
 
 def compare_models(observations: Sequence[Observation]) -> Comparison:
@@ -98,14 +98,14 @@ def compare_models(observations: Sequence[Observation]) -> Comparison:
     """
     epsilons = tuple(sorted({seen.epsilon for seen in observations}))
     if len(epsilons) != 3:
-        raise ParameterError(f"the appendix's regression has three levels of ε, not {epsilons}")
+        raise ParameterError(f"the appendix's regression has three values of ε, not {epsilons}")
     if len(observations) <= TERMS:
         raise ParameterError(f"{TERMS} coefficients need more than {len(observations)} runs")
-    levels = np.array([epsilons.index(seen.epsilon) for seen in observations])
+    places = np.array([epsilons.index(seen.epsilon) for seen in observations])
     log_sizes = np.log([seen.size for seen in observations])
     filtered = np.array([float(seen.filtered) for seen in observations])
     errors = np.array([seen.error for seen in observations])
-    design = _design(levels, log_sizes, filtered)
+    design = _design(places, log_sizes, filtered)
     full = sm.OLS(errors, design).fit()
     restricted = sm.OLS(errors, design[:, :RESTRICTED]).fit()
     chi2, p_value, _ = full.compare_lr_test(restricted)
@@ -139,9 +139,9 @@ def holm_bonferroni(p_values: Sequence[float]) -> tuple[list[float], list[bool]]
     return [float(p) for p in adjusted], [bool(r) for r in rejected]
 
 
-def _design(levels: npt.NDArray[np.int_], log_sizes: Array, filtered: Array) -> Array:
+def _design(places: npt.NDArray[np.int_], log_sizes: Array, filtered: Array) -> Array:
     """The columns of β0 to β11."""
-    x1, x2 = (levels == 1).astype(float), (levels == 2).astype(float)
+    x1, x2 = (places == 1).astype(float), (places == 2).astype(float)
     one = np.ones_like(x1)
     half = [one, x1, x2, log_sizes, x1 * log_sizes, x2 * log_sizes]
     return np.column_stack(half + [column * filtered for column in half])

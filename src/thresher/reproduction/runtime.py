@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 
 from thresher.reproduction import plots
-from thresher.reproduction.figure import Context, PaperFigure, means_of
-from thresher.reproduction.forms import FormTiming
-from thresher.reproduction.grid import Task
+from thresher.reproduction.paper_figure import Context, PaperFigure, means_of
+from thresher.reproduction.query_forms import FormTiming
 from thresher.reproduction.reference import ReferenceFit
+from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Scale
 from thresher.reproduction.tasks import ALL, PresentFit, sizes_within
 

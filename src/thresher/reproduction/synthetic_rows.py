@@ -6,14 +6,14 @@ from dataclasses import replace
 import pandas as pd
 
 from thresher.reproduction import plots
-from thresher.reproduction.figure import (
+from thresher.reproduction.paper_figure import (
     Context,
     PaperFigure,
     best_pairs,
     counted,
     means_of,
 )
-from thresher.reproduction.grid import Task
+from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Scale
 from thresher.reproduction.tasks import PresentFit
 from thresher.reproduction.thresholds import filter_words, mapped

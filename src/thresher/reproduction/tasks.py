@@ -27,7 +27,7 @@ from thresher.queries import (
 )
 from thresher.release import Release
 from thresher.reproduction.data import records_of, schema_of
-from thresher.reproduction.grid import Result, Sources, Task
+from thresher.reproduction.running import Result, Sources, Task
 from thresher.schema import Schema
 
 Kind = Literal["rap", "gaussian_per_query", "all0"]

@@ -6,7 +6,7 @@ import pandas as pd
 
 from thresher.reproduction import plots
 from thresher.reproduction.adaptivity import MAP_COLUMNS, draw_maps
-from thresher.reproduction.figure import (
+from thresher.reproduction.paper_figure import (
     Context,
     PaperFigure,
     best_pairs,
@@ -14,7 +14,7 @@ from thresher.reproduction.figure import (
     means_of,
     pair_name,
 )
-from thresher.reproduction.grid import Task
+from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Pairs, Scale
 from thresher.reproduction.tasks import ALL, Kind, PresentFit, sizes_within
 

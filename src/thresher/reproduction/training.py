@@ -1,47 +1,23 @@
 """Fits watched from within: loss, present and future error on the way."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 from thresher.data import Records
 from thresher.evaluation.errors import errors_of
-from thresher.mechanisms import RAP, Mechanism, Progress
-from thresher.mechanisms.rap import targets_of
-from thresher.privacy.measurements import Measurement
+from thresher.mechanisms.projector import OnIteration, Projector
+from thresher.mechanisms.rap import RAPProcedure
+from thresher.privacy.curator import Curator
+from thresher.privacy.randomness import InsecureSeededRandomness
 from thresher.queries import Workload
-from thresher.relaxed.projection import Stopping, project
+from thresher.relaxed.projection import Stopping
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.sources import SyntheticRows
 from thresher.reproduction.data import records_of
-from thresher.reproduction.grid import Result, Sources
-from thresher.reproduction.tasks import DIGITS, FutureFit
-from thresher.schema import Schema
-
-Look = Callable[[int, int, float, RelaxedRows], None]
-"""Called with the round, the iteration within it, the misfit and D'."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class WatchedRAP(RAP):
-    """RAP that shows D' after every iteration of every round. Not private: for research."""
-
-    look: Look = field(repr=False)
-    stopping: Stopping | None = None
-
-    def _project(
-        self,
-        rows: RelaxedRows,
-        measured: list[Measurement],
-        schema: Schema,
-        progress: Progress,
-        done: int,
-    ) -> RelaxedRows:
-        def record(iteration: int, misfit: float, latest: RelaxedRows) -> None:
-            self.look(done, iteration, misfit, latest)
-
-        targets = targets_of(measured, schema)
-        return project(rows, targets, self.optimizer, self.stopping, record).rows
+from thresher.reproduction.running import Result, Sources
+from thresher.reproduction.scales import Scale
+from thresher.reproduction.tasks import DIGITS, FutureFit, Shape
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,19 +28,57 @@ class TrainingRun(FutureFit):
 
     every: int = 1
 
+    @classmethod
+    def of_scale(cls, scale: Scale, shape: Shape, seed: int, **more: Any) -> Self:
+        """A run with the parameters that a scale has for training, and more.
+
+        Args:
+            scale: The parameters of all experiments.
+            shape: The distribution of features in the history.
+            seed: The number of the repetition.
+            **more: The fields that are not the same in all runs.
+        """
+        grid = scale.future
+        rounds, per_round = grid.training_pair
+        return cls(
+            data=scale.data[-1],
+            epsilon=grid.epsilon,
+            k=grid.k,
+            r=grid.r,
+            size=grid.training_size,
+            rounds=rounds,
+            queries_per_round=per_round,
+            synthetic_rows=grid.synthetic_rows,
+            distribution=shape,
+            future=grid.training_future,
+            seed=seed,
+            **more,
+        )
+
     @property
     def cost(self) -> float:
         """Looking takes longer than fitting."""
         return 30 * super().cost
 
-    def mechanism_watched(
-        self, workload: Workload, look: Look, stopping: Stopping | None = None
-    ) -> Mechanism:
-        """RAP with the parameters of the task, watched."""
-        plain = self.mechanism_for(workload)
-        assert isinstance(plain, RAP)
-        settings = {each.name: getattr(plain, each.name) for each in fields(plain)}
-        return WatchedRAP(**settings, look=look, stopping=stopping)
+    def watched(
+        self,
+        records: Records,
+        history: Workload,
+        on_iteration: OnIteration,
+        stopping: Stopping | None = None,
+    ) -> SyntheticRows:
+        """Run RAP with the parameters of the task, watched, and give its last D'."""
+        rap = self.mechanism_for(history)
+        budget = rap.budget_for(records)
+        procedure = rap.resolve(records.n, budget.rho, history)
+        assert isinstance(procedure, RAPProcedure)
+        procedure.estimate().check()
+        projector = Projector(self.optimizer, stopping or Stopping(), on_iteration)
+        noise = InsecureSeededRandomness(self.noise_seed)
+        curator = Curator(records, budget, randomness=noise)
+        outcome = replace(procedure, projector=projector).run(curator, _untold)
+        assert isinstance(outcome.source, SyntheticRows)
+        return outcome.source
 
     def both_errors(self, records: Records) -> Callable[[RelaxedRows], tuple[float, float]]:
         """What tells the present and the future error of a D'."""
@@ -103,7 +117,7 @@ class TrainingRun(FutureFit):
                 seen["future"].append(mean)
             count += 1
 
-        self.fitted(records, history, self.mechanism_watched(history, look))
+        self.watched(records, history, look)
         return {"thresholds": len(history), "iterations": count, **seen}
 
 
@@ -157,10 +171,8 @@ class RoundsRun(TrainingRun):
             if iteration == 0 or between:
                 note(done - 1 + iteration / max(self.iterations, 1), rows)
 
-        mechanism = self.mechanism_watched(history, look, self.stopping)
-        release = self.fitted(records, history, mechanism)
-        assert isinstance(release.source, SyntheticRows)
-        note(len(misfits), release.source.rows)
+        last = self.watched(records, history, look, self.stopping)
+        note(len(misfits), last.rows)
         return {
             "thresholds": len(history),
             "iterations": total,
@@ -168,3 +180,7 @@ class RoundsRun(TrainingRun):
             "first_misfit": [round(first, 4) for first, _ in misfits.values()],
             "last_misfit": [round(last, 4) for _, last in misfits.values()],
         }
+
+
+def _untold(number: int, rounds: int, remark: str) -> None:
+    """Nobody follows the rounds: the iterations are watched."""

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from thresher.reproduction import plots
-from thresher.reproduction.figure import Context, PaperFigure
 from thresher.reproduction.future_error import NAMES
-from thresher.reproduction.grid import Task
+from thresher.reproduction.paper_figure import Context, PaperFigure
+from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Scale
 from thresher.reproduction.tasks import Shape
 from thresher.reproduction.training import TrainingRun
@@ -22,22 +22,9 @@ SHAPES: tuple[Shape, ...] = ("uniform", "geometric")
 def runs(scale: Scale) -> Sequence[TrainingRun]:
     """Fits for each distribution; the first of each is drawn in full."""
     grid = scale.future
-    rounds, per_round = grid.training_pair
     return [
-        TrainingRun(
-            data=scale.data[-1],
-            epsilon=grid.epsilon,
-            k=grid.k,
-            r=grid.r,
-            size=grid.training_size,
-            rounds=rounds,
-            queries_per_round=per_round,
-            synthetic_rows=grid.synthetic_rows,
-            optimizer=scale.optimizer,
-            seed=seed,
-            distribution=shape,
-            future=grid.training_future,
-            every=grid.training_every,
+        TrainingRun.of_scale(
+            scale, shape, seed, optimizer=scale.optimizer, every=grid.training_every
         )
         for shape in SHAPES
         for seed in range(grid.training_repetitions)

@@ -1,7 +1,7 @@
 """A first draft of a schema, read off the data, for a person to review.
 
 What is read off private data is not private: a draft tells the range and the categories that
-occur. It is a starting point for the curator's eyes, and says so, feature by feature.
+occur. It is a starting point for the curator, and says so for each feature.
 """
 
 import math
@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thresher.errors import DataError
-from thresher.schema.cells import LARGEST_INTEGER, bare, is_text, label_text, numbers_of
-from thresher.schema.features import Bins, Categorical, Feature, IntegerRange, is_label
+from thresher.schema.cells import LARGEST_INTEGER, UNREADABLE
+from thresher.schema.coding import bare, is_text, numbers_of, spellings_of
+from thresher.schema.features import Bins, Categorical, Feature, IntegerRange
+from thresher.schema.labels import is_label
 
 WARNING = (
     "This schema was drafted from the data itself. A schema read off private data is not itself "
@@ -36,6 +38,7 @@ class Draft:
         names: The columns' names.
 
     Example:
+        >>> import pyarrow as pa
         >>> draft = Draft(["sex"])
         >>> draft.add(pa.record_batch({"sex": ["F", "M", "F"]}))
         >>> draft.guesses()["sex"].labels
@@ -68,10 +71,14 @@ class _Seen:
     high: float = -math.inf
 
     def add(self, cells: pa.Array) -> None:
-        cells = bare(cells)
+        try:
+            cells = bare(self.name, cells)
+        except DataError:
+            return
         cells = cells.filter(pc.invert(pc.is_null(cells, nan_is_null=True)))
         if is_text(cells):
-            cells = cells.filter(pc.not_equal(pc.utf8_trim_whitespace(cells), ""))
+            spelled = spellings_of(self.name, cells)
+            cells = spelled.filter(pc.not_equal(spelled, ""))
         if not len(cells):
             return
         try:
@@ -89,7 +96,7 @@ class _Seen:
             self.too_many = len(self.labels) > MOST_CATEGORIES
 
     def guess(self) -> Feature | None:
-        if not self.labels or not is_label(self.name):
+        if not self.labels or not _fits_on_a_line(self.name):
             return None
         exact = max(-self.low, self.high) <= LARGEST_INTEGER
         if self.all_numbers and self.all_whole and exact and self.high - self.low < MOST_INTEGERS:
@@ -116,11 +123,15 @@ class _Seen:
 
 def _labels(name: str, cells: pa.Array) -> Iterator[str]:
     try:
-        texts = pc.unique(label_text(name, cells)).to_pylist()
+        spelled = pc.unique(spellings_of(name, cells)).to_pylist()
     except DataError:
         return
-    # The label rules strip a few control characters more than Arrow does.
-    yield from (text.strip() for text in texts if text.strip())
+    yield from (text for text in spelled if text != UNREADABLE and _fits_on_a_line(text))
+
+
+def _fits_on_a_line(text: str | None) -> bool:
+    """Whether a text can be a label, and a person can read it in a list: it breaks no line."""
+    return text is not None and is_label(text) and not set(text) & {"\t", "\n", "\r"}
 
 
 def _round_ends(low: float, high: float) -> tuple[float, float]:

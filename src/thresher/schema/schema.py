@@ -6,6 +6,7 @@ book, the questionnaire), not from the records: a schema drawn from private data
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from thresher.errors import QueryError, SchemaError
 from thresher.files import read_json, write_json
 from thresher.schema.features import Feature, feature_from_json
+from thresher.schema.labels import is_storable, plain, shown
 
 FORMAT = "thresher-schema"
 VERSION = 1
@@ -46,9 +48,9 @@ class Schema:
         object.__setattr__(self, "features", tuple(features))
         if not self.features:
             raise SchemaError("a schema needs at least one feature")
-        twice = {name for name in self.names if self.names.count(name) > 1}
+        twice = sorted(name for name, times in Counter(self.names).items() if times > 1)
         if twice:
-            raise SchemaError(f"the schema names a feature twice: {', '.join(sorted(twice))}")
+            raise SchemaError(f"the schema names a feature twice: {plain(', '.join(twice))}")
 
     def __len__(self) -> int:
         return len(self.features)
@@ -93,7 +95,7 @@ class Schema:
             return self._positions[name]
         except KeyError:
             raise QueryError(
-                f"there is no feature {name!r}; the schema has: {', '.join(self.names)}"
+                f"there is no feature {shown(name)}; the schema has: {plain(', '.join(self.names))}"
             ) from None
 
     @cached_property
@@ -122,7 +124,8 @@ class Schema:
             raise SchemaError(f'this is not a schema: it lacks the entry "format": "{FORMAT}"')
         if value.get("version") != VERSION:
             raise SchemaError(
-                f"this schema is of version {value.get('version')!r}; this thresher reads {VERSION}"
+                f"this schema is of version {shown(value.get('version'))}; "
+                f"this thresher reads {VERSION}"
             )
         features = value.get("features")
         if not isinstance(features, list):
@@ -130,7 +133,19 @@ class Schema:
         return cls(map(feature_from_json, features))
 
     def save(self, path: str | Path, warning: str = "") -> None:
-        """Write the schema as JSON, with a warning to its reader if there is one."""
+        """Write the schema as JSON, with a warning to its reader if there is one.
+
+        Example:
+            >>> import tempfile
+            >>> from thresher.schema import IntegerRange
+            >>> schema = Schema([IntegerRange(name="age", low=0, high=99, nulls=0)])
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     schema.save(f"{folder}/schema.json")
+            ...     Schema.load(f"{folder}/schema.json") == schema
+            True
+        """
+        if not is_storable(warning):
+            raise SchemaError("the warning must be text that can be written as UTF-8")
         write_json(path, {**({"warning": warning} if warning else {}), **self.as_json()})
 
     @classmethod

@@ -9,7 +9,7 @@ least r of k events", with the events x_f = y_f.)
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,13 +18,16 @@ import numpy.typing as npt
 from thresher.errors import ResourceError
 from thresher.queries.threshold import Threshold
 from thresher.schema import Schema
-from thresher.tables.slabs import MEMORY_CEILING, SLAB_CELLS, Slab, slabs_of
+from thresher.tables.slabs import MEMORY_CEILING, Slab
 
 Table = npt.NDArray[np.number[Any]]
 Axes = tuple[int, ...]
 
-MOST_HELD = MEMORY_CEILING // 32
-"""Cells kept from one slab for the next: with large k, the sums over all subsets are many."""
+MOST_REMEMBERED = MEMORY_CEILING // 32
+"""The most cells of sums that are remembered from one slab for the next.
+
+A table over k features has about 2^k such sums, so for large k not all of them fit.
+"""
 
 Answers = Callable[[Slab], Table]
 """The answers to all consistent queries of one threshold, slab by slab."""
@@ -54,8 +57,8 @@ def coefficient(i: int, r: int) -> int:
 class ThresholdTable:
     """The table of all consistent queries of an r-of-k threshold, one slab at a time.
 
-    Sums that the next slab needs again (over axes that do not change from one to the next) are
-    kept for it, so walking in order is fastest; a slab's cells do not depend on the order.
+    Sums over axes that do not change from one slab to the next are remembered for it. So walking
+    in order is fastest, but the cells of a slab do not depend on the order.
 
     Args:
         marginals: The marginal tables over subsets of the threshold's k axes.
@@ -65,21 +68,21 @@ class ThresholdTable:
 
     def __init__(self, marginals: Marginals, k: int, r: int) -> None:
         self.marginals, self.k, self.r = marginals, k, r
-        self._kept: dict[tuple[Axes, Axes, Slab], Table] = {}
-        self._used: dict[tuple[Axes, Axes, Slab], Table] = {}
-        self._held = 0
+        self._remembered: dict[tuple[Axes, Axes, Slab], Table] = {}
+        self._for_next: dict[tuple[Axes, Axes, Slab], Table] = {}
+        self._cells_for_next = 0
 
     def __call__(self, slab: Slab) -> Table:
         """The cells of a slab."""
-        self._used, self._held = {}, 0
+        self._for_next, self._cells_for_next = {}, 0
         table = self._sum(slab, chosen=(), free=tuple(range(self.k)))
-        self._kept = self._used
+        self._remembered = self._for_next
         return table
 
     def _sum(self, slab: Slab, chosen: Axes, free: Axes) -> Table:
         """Σ over all A with chosen ⊆ A ⊆ chosen ∪ free, as a table over chosen ∪ free.
 
-        Each A other than the largest is reached once: through the first free axis it lacks.
+        Each A other than the largest is visited once: through the first free axis that it lacks.
         """
         axes = chosen + free
         total = self.marginals.marginal(axes, slab.onto(axes))
@@ -88,36 +91,20 @@ class ThresholdTable:
             total *= weight
         if len(axes) > self.r:
             for i, axis in enumerate(free):
-                rest = self._remembered(slab, chosen + free[:i], free[i + 1 :])
+                rest = self._recalled(slab, chosen + free[:i], free[i + 1 :])
                 total += np.expand_dims(rest, axes.index(axis))
         return total
 
-    def _remembered(self, slab: Slab, chosen: Axes, free: Axes) -> Table:
-        """The same sum, from the last slab if it is the same there."""
+    def _recalled(self, slab: Slab, chosen: Axes, free: Axes) -> Table:
+        """The same sum, taken from the previous slab if that had it too."""
         key = (chosen, free, slab.onto(chosen + free))
-        table = self._kept.get(key)
+        table = self._remembered.get(key)
         if table is None:
             table = self._sum(slab, chosen, free)
-        if self._held + table.size <= MOST_HELD:
-            self._used[key] = table
-            self._held += table.size
+        if self._cells_for_next + table.size <= MOST_REMEMBERED:
+            self._for_next[key] = table
+            self._cells_for_next += table.size
         return table
-
-
-def threshold_slabs(
-    marginals: Marginals, shape: tuple[int, ...], r: int, cells: int = SLAB_CELLS
-) -> Iterator[tuple[Slab, Table]]:
-    """Walk the table of all consistent queries of an r-of-k threshold, slab by slab.
-
-    Args:
-        marginals: The marginal tables over subsets of the threshold's k axes.
-        shape: The shape of the whole table.
-        r: How many of the k values must match.
-        cells: The most cells of a slab. A handful of tables of this size are held at once.
-    """
-    table = ThresholdTable(marginals, len(shape), r)
-    for slab in slabs_of(shape, cells):
-        yield slab, table(slab)
 
 
 def check_fits(threshold: Threshold, schema: Schema, memory: int = MEMORY_CEILING) -> None:

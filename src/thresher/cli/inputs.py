@@ -1,0 +1,28 @@
+"""What commands read: schemas, private records, and files of one query a line."""
+
+from pathlib import Path
+
+from thresher.cli.console import counting, warn
+from thresher.data import Records, datasets, read
+from thresher.errors import DataError
+from thresher.schema import Schema
+
+
+def load_schema(data: str, path: Path | None) -> Schema:
+    """The schema of a command's data: its file, or that of the built-in data."""
+    if path is None:
+        if data == "adult":
+            return datasets.adult_schema()
+        raise DataError(f"{data} needs a schema: give --schema (`thresher schema draft` makes one)")
+    schema = Schema.load(path)
+    if schema.unreviewed:
+        warn(f"{path} is a draft; still to be reviewed: {', '.join(schema.unreviewed)}")
+    return schema
+
+
+def load_records(data: str, schema: Schema) -> Records:
+    """The private records that a command is about: a file, or `adult` for the built-in set."""
+    if data == "adult" and schema.fingerprint == datasets.adult_schema().fingerprint:
+        return datasets.adult()
+    with counting(f"reading {data}") as progress:
+        return read(data, schema, progress)

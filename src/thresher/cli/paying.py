@@ -1,0 +1,181 @@
+"""What `fit` and `tune` share: everything around a run that spends a privacy budget."""
+
+import fcntl
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from thresher.cli.console import Interrupted, rounds_of_a_fit, warn
+from thresher.cli.inputs import load_records, load_schema
+from thresher.data import Records
+from thresher.errors import BudgetError, LedgerError, ParameterError, ReleaseError
+from thresher.privacy.ledger import Ledger
+from thresher.queries.workload import Workload
+from thresher.release import Release
+from thresher.release.folder import check_free
+
+FEW = 1000
+"""With fewer records than this, δ = 1/n² is above 1e-6: a promise with a large hole."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that is about to spend a budget: what it reads, and where its release goes."""
+
+    data: str
+    records: Records
+    workload: Workload
+    ledger: Ledger | None
+    journal: Path
+    output: Path
+    overwrite: bool
+    began: float
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What every function that fits is told."""
+        return {"ledger": self.ledger, "journal": self.journal, "release": str(self.output)}
+
+    def warn(self, epsilon: float | None, delta: float | None) -> None:
+        """Say, before anything is paid, what the curator may regret."""
+        if self.ledger is None:
+            warn(
+                f"without --ledger nothing adds up what all releases from {self.data} spend "
+                "together; `thresher ledger create` makes a ledger"
+            )
+        if self.records.n < FEW and epsilon is not None and delta is None:
+            warn(
+                f"with {self.records.n:,} records the default delta 1/n² is "
+                f"{self.records.n**-2:.1g}, a weak promise: give --delta 1e-6 or less"
+            )
+
+    @contextmanager
+    def paid(self) -> Iterator[Callable[[int, int, str], None]]:
+        """Follow the rounds; tell who interrupts them that what was paid for is still there."""
+        try:
+            with rounds_of_a_fit() as progress:
+                yield progress
+        except KeyboardInterrupt:
+            if not journal_holds_payment(self.journal):
+                raise
+            raise Interrupted("what was paid for is kept: go on with --resume") from None
+        finally:
+            self._forget_unpaid()
+
+    def publish(self, release: Release) -> float:
+        """Save the release, then drop the journal; how many seconds the whole run took."""
+        release.save(self.output, overwrite=self.overwrite)
+        shutil.rmtree(self.journal, ignore_errors=True)
+        return time.perf_counter() - self.began
+
+    def _forget_unpaid(self) -> None:
+        """A run that was refused before it paid leaves nothing that looks paid for."""
+        if not journal_holds_payment(self.journal):
+            remove_unpaid(self.journal)
+
+
+def prepare(
+    data: str,
+    workload: Path,
+    output: Path,
+    *,
+    schema: Path | None,
+    ledger: Path | None,
+    resume: bool,
+    overwrite: bool,
+    kind: str,
+) -> Run:
+    """Read and check everything that a run needs; what takes long comes last."""
+    if output.exists() and not overwrite:
+        raise ReleaseError(f"{output} exists: choose another --output, or give --overwrite")
+    check_free(output, overwrite)
+    journal = output.absolute().with_name(output.absolute().name + ".partial")
+    _check_journal(journal, resume, kind)
+    account = open_ledger(ledger) if ledger else None
+    features = load_schema(data, schema)
+    work = Workload.load(workload, features)
+    records = load_records(data, features)
+    return Run(data, records, work, account, journal, output, overwrite, began=time.perf_counter())
+
+
+def check_budget(epsilon: float | None, delta: float | None, rho: str | None) -> None:
+    """Refuse a budget that is missing or said twice."""
+    if epsilon is None and rho is None:
+        raise ParameterError("how much may be spent? Give --epsilon, or --rho")
+    if epsilon is not None and rho is not None:
+        raise BudgetError("give either --epsilon or --rho, not both")
+    if delta is not None and epsilon is None:
+        raise BudgetError("--delta belongs to --epsilon: leave it out, or give --epsilon")
+
+
+def open_ledger(path: Path) -> Ledger:
+    """Open a ledger for a command."""
+    if not path.exists():
+        raise LedgerError(f"{path} does not exist; `thresher ledger create` makes a ledger")
+    return Ledger.open(path)
+
+
+def spent(release: Release, output: Path, seconds: float) -> dict[str, Any]:
+    """What the JSON of every run that pays starts with."""
+    return {
+        "release": str(output),
+        "rho": float(release.spent),
+        "epsilon": release.epsilon,
+        "delta": float(release.delta),
+        "seconds": round(seconds, 3),
+    }
+
+
+def given(**settings: Any) -> dict[str, Any]:
+    """The settings that were given; a mechanism has a default for the others."""
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _check_journal(journal: Path, resume: bool, kind: str) -> None:
+    paid = journal_holds_payment(journal)
+    if resume and not paid:
+        raise ReleaseError(f"there is no interrupted {kind} {journal}: leave out --resume to start")
+    if paid and not resume:
+        raise ReleaseError(
+            f"{journal} holds an interrupted {kind}, already paid for: go on with --resume, "
+            "or delete it"
+        )
+    if not paid:
+        remove_unpaid(journal)
+
+
+def journal_holds_payment(folder: Path) -> bool:
+    """Whether anything was paid for by the run that left this folder.
+
+    A payment is announced before it is made, so an announcement counts unless it was refused. What
+    cannot be read counts as paid for.
+    """
+    announced = Fraction(0)
+    try:
+        text = (folder / "journal.jsonl").read_bytes().rstrip(b"\0")
+        # A line without its end was never finished, and nothing was paid before it was.
+        for line in text[: text.rfind(b"\n") + 1].splitlines():
+            entry = json.loads(line)
+            announced += Fraction(entry.get("paying", 0)) - Fraction(entry.get("refused", 0))
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError, AttributeError, TypeError, ArithmeticError):
+        return True
+    return announced > 0
+
+
+def remove_unpaid(folder: Path) -> None:
+    """Remove the journal of a run that paid for nothing, unless a process is at work with it."""
+    journal = folder / "journal.jsonl"
+    with suppress(OSError):
+        if journal.exists():
+            with journal.open("rb") as opened:
+                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                journal.unlink()
+        folder.rmdir()

@@ -1,0 +1,66 @@
+"""What every kind of source gives: its columns' names, and its records in batches."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from thresher.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+CHUNK_ROWS = 1 << 17
+"""The most records in a batch."""
+
+
+@dataclass(frozen=True)
+class Batches:
+    """A source of records, opened.
+
+    Attributes:
+        described: The source's name in messages.
+        columns: The names of all its columns, read or not.
+        batches: The records.
+
+    Example:
+        >>> Batches("x.csv", ["age"], iter(())).columns
+        ['age']
+    """
+
+    described: str
+    columns: list[str]
+    batches: "Iterator[pa.RecordBatch]"
+
+
+def among(columns: list[str], wanted: Collection[str] | None) -> list[str]:
+    """The columns that are wanted, in their order; all of them if `wanted` is None.
+
+    Example:
+        >>> among(["a", "b", "c"], ["c", "a"])
+        ['a', 'c']
+    """
+    chosen = set(columns if wanted is None else wanted)
+    return [name for name in columns if name in chosen]
+
+
+def refuse_duplicates(described: str, columns: list[str], wanted: Collection[str] | None) -> None:
+    """Raise if two columns have the same name.
+
+    The name is told only if the schema has it: of a file without a header line, the names are a
+    record.
+
+    Example:
+        >>> refuse_duplicates("x.csv", ["age", "sex", "age"], wanted=["age"])
+        Traceback (most recent call last):
+        thresher.errors.DataError: x.csv: columns 1 and 3 have the same name ('age'): rename one
+    """
+    if len(set(columns)) == len(columns):
+        return
+    name = next(name for name, times in Counter(columns).items() if times > 1)
+    first = columns.index(name)
+    second = columns.index(name, first + 1)
+    named = f" ({name!r})" if name in (wanted or ()) else ""
+    raise DataError(
+        f"{described}: columns {first + 1} and {second + 1} have the same name{named}: rename one"
+    )

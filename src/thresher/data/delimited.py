@@ -1,0 +1,191 @@
+"""Records in a CSV or TSV file, compressed or not."""
+
+import csv
+import lzma
+import re
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from thresher.data.batches import Batches, among, refuse_duplicates
+from thresher.data.quotes import (
+    LINE_END,
+    CheckedStream,
+    LineBreaksInCells,
+    OneRecordPerLine,
+    QuoteError,
+    lines_in,
+)
+from thresher.errors import DataError
+
+CHUNK_BYTES = 2 << 20
+LONGEST_HEADER = 16 << 20
+COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BROKEN = (pa.ArrowException, OSError, EOFError, lzma.LZMAError)
+"""What a damaged file can raise. Their messages may quote a record."""
+
+
+def open_delimited(
+    path: Path, stack: ExitStack, wanted: Collection[str] | None, *, line_breaks_in_cells: bool
+) -> Batches:
+    r"""The records of a CSV or TSV file, which closes with the stack.
+
+    Args:
+        path: The file; `.tsv` files are separated by tabs, others by commas.
+        stack: What closes the file.
+        wanted: The columns to read, or None for all of them.
+        line_breaks_in_cells: Whether a quoted cell may go on over several lines.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        ...     path = Path(folder, "people.csv")
+        ...     _ = path.write_text("age,sex\n30,F\n")
+        ...     open_delimited(path, stack, None, line_breaks_in_cells=False).columns
+        ['age', 'sex']
+    """
+    delimiter = "\t" if path.name.lower().endswith(".tsv") else ","
+    faults: list[str] = []
+    try:
+        stream = _binary(path, stack)
+        header, rest = _first_line(stream, line_breaks_in_cells)
+    except BROKEN:
+        raise DataError(_fault(path, faults)) from None
+    if not header.strip(b"\r\n"):
+        raise DataError(f"{path} is empty: a header line and records are expected")
+    try:
+        columns = _names(header, delimiter, line_breaks_in_cells)
+    except QuoteError as fault:
+        raise DataError(_quote_fault(path, fault, line_breaks_in_cells)) from None
+    except (UnicodeDecodeError, csv.Error):
+        raise DataError(_fault(path, faults)) from None
+    refuse_duplicates(str(path), columns, wanted)
+    kind = LineBreaksInCells if line_breaks_in_cells else OneRecordPerLine
+    checked = CheckedStream(rest, stream, kind(delimiter.encode(), 1 + lines_in(header)))
+    try:
+        reader = _reader(path, checked, delimiter, columns, wanted, line_breaks_in_cells, faults)
+        stack.callback(reader.close)
+    except BROKEN as fault:
+        if "Empty CSV file" in str(fault) and not checked.fault:
+            raise DataError(f"{path} holds no records") from None
+        raise _explained(path, checked, faults, line_breaks_in_cells) from None
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from reader
+        except BROKEN:
+            raise _explained(path, checked, faults, line_breaks_in_cells) from None
+
+    return Batches(str(path), columns, batches())
+
+
+def _reader(
+    path: Path,
+    stream: CheckedStream,
+    delimiter: str,
+    columns: list[str],
+    wanted: Collection[str] | None,
+    line_breaks_in_cells: bool,
+    faults: list[str],
+) -> Any:
+    def refuse_row(row: Any) -> str:
+        faults.append(
+            f"{path}, row {row.number + 1} (the header is row 1): {row.actual_columns} fields "
+            f"where the header has {row.expected_columns}"
+        )
+        return "error"
+
+    return pa_csv.open_csv(
+        stream,
+        read_options=pa_csv.ReadOptions(
+            block_size=CHUNK_BYTES, use_threads=False, column_names=columns
+        ),
+        parse_options=pa_csv.ParseOptions(
+            delimiter=delimiter,
+            newlines_in_values=line_breaks_in_cells,
+            invalid_row_handler=refuse_row,
+            # In a file of one column, an empty line is a record whose cell is missing.
+            ignore_empty_lines=len(columns) > 1,
+        ),
+        # Every cell arrives as text: what a cell means is for the schema to say, and a type
+        # inferred from the first chunk must not make a later record raise.
+        convert_options=pa_csv.ConvertOptions(
+            include_columns=among(columns, wanted),
+            column_types=dict.fromkeys(columns, pa.string()),
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+            null_values=[""],
+        ),
+    )
+
+
+def _binary(path: Path, stack: ExitStack) -> Any:
+    ending = path.suffix.lower()
+    if ending == ".xz":
+        return stack.enter_context(lzma.open(path))
+    return stack.enter_context(pa.input_stream(str(path), compression=COMPRESSIONS.get(ending)))
+
+
+def _first_line(stream: Any, line_breaks_in_cells: bool) -> tuple[bytes, bytes]:
+    """The header with the empty lines before it, and what was read beyond it."""
+    head = b""
+    while len(head) < LONGEST_HEADER:
+        block = stream.read(1 << 16)
+        head += block
+        if not head.startswith(BYTE_ORDER_MARK[: len(head)]) or len(head) >= 3:
+            text = head.removeprefix(BYTE_ORDER_MARK)
+            end = _header_end(text, line_breaks_in_cells, complete=not block)
+            if end is not None:
+                return text[:end], text[end:]
+        if not block:
+            break
+    return head.removeprefix(BYTE_ORDER_MARK), b""
+
+
+def _header_end(text: bytes, line_breaks_in_cells: bool, complete: bool) -> int | None:
+    """Where the header ends, if that is known yet."""
+    start = re.match(rb"[\r\n]*", text)
+    for end in LINE_END.finditer(text, start.end() if start else 0):
+        if end.end() == len(text) and not complete and text.endswith(b"\r"):
+            return None  # perhaps half of a CR LF
+        if not line_breaks_in_cells or text.count(b'"', 0, end.start()) % 2 == 0:
+            return end.end()
+    return len(text) if complete else None
+
+
+def _names(header: bytes, delimiter: str, line_breaks_in_cells: bool) -> list[str]:
+    kind = LineBreaksInCells if line_breaks_in_cells else OneRecordPerLine
+    check = kind(delimiter.encode(), 1)
+    check.add(header)
+    check.close()
+    text = header.decode("utf-8").strip("\r\n")
+    return next(csv.reader(text.splitlines(keepends=True), delimiter=delimiter))
+
+
+def _explained(
+    path: Path, stream: CheckedStream, faults: list[str], line_breaks_in_cells: bool
+) -> DataError:
+    if stream.fault:
+        return DataError(_quote_fault(path, stream.fault, line_breaks_in_cells))
+    return DataError(_fault(path, faults))
+
+
+def _quote_fault(path: Path, fault: QuoteError, line_breaks_in_cells: bool) -> str:
+    advice = "close it, or double a quote that belongs to the text"
+    if not line_breaks_in_cells:
+        advice += "; if cells of this file hold line breaks, read it with line_breaks_in_cells"
+    return f"{path}, {fault}: {advice}"
+
+
+def _fault(path: Path, faults: list[str]) -> str:
+    if faults:
+        return faults[0]
+    return (
+        f"{path} cannot be read as CSV in UTF-8 with lines of at most {CHUNK_BYTES:,} bytes, "
+        "or it is damaged"
+    )

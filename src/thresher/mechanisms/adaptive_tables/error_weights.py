@@ -1,0 +1,116 @@
+"""How much an error in a cell of a table matters to the answers of a workload."""
+
+from collections.abc import Collection
+from math import comb
+
+import numpy as np
+import numpy.typing as npt
+
+from thresher.mechanisms.adaptive_tables.candidates import (
+    MOST_SUBSETS,
+    marginals_of,
+    subsets_of,
+)
+from thresher.queries.threshold import Threshold
+from thresher.queries.workload import Workload
+from thresher.relaxed.rows import RelaxedRows
+from thresher.relaxed.tables import threshold_table
+from thresher.tables import Answers, AnswersOf, Slab, Table
+
+LARGEST_WEIGHED = 1 << 22
+"""The most cells of a marginal that is computed on D' to find weights; above, the weight is 1."""
+
+ROWS_SAMPLED = 125
+"""About how many rows of D' the weights are computed from. More rows give the same weights."""
+
+Weights = npt.NDArray[np.float32]
+
+
+class ErrorWeights:
+    """Weights, at most 1, of the errors in the cells of tables.
+
+    Suppose D' has a share of people in a cell of a table over features S who do not belong there.
+    An r-of-k query that names the cell's values is off by that whole share if |S| ≥ r: the weight
+    is 1. If |S| < r, these people count for the query only if they also have more of its values.
+    The weight is the largest share that any such further values have within the cell, according to
+    D'. Where D' has hardly anyone in the cell, it tends to the largest share that such values have
+    among all people.
+
+    For example, an error in age × weight hardly matters to age × weight × hours, because it is
+    spread over a hundred values of hours. An error in age × sex matters to age × sex × country,
+    because most people are from one country.
+
+    Args:
+        workload: The thresholds.
+        tables: The tables in which errors are made.
+
+    Example:
+        >>> from thresher.schema import Schema
+        >>> from thresher.schema.features import IntegerRange
+        >>> from thresher.tables import slabs_of
+        >>> schema = Schema(IntegerRange(name=x, low=0, high=1, nulls=0) for x in "abc")
+        >>> table = Threshold(("a", "b"))
+        >>> weights = ErrorWeights(Workload(schema, [Threshold(("a", "b", "c"))]), [table])
+        >>> people = np.array([[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 1]])
+        >>> rows = RelaxedRows.from_codes(schema.sizes, people)
+        >>> weights.on(rows)(table)(next(slabs_of((2, 2)))).tolist()  # c is 0 for 3 of 4
+        [[0.75, 0.75], [0.75, 0.75]]
+    """
+
+    def __init__(self, workload: Workload, tables: Collection[Threshold]) -> None:
+        self._schema = schema = workload.schema
+        parts_of: dict[Threshold, list[Threshold]] = {}
+        of_weight_one: set[Threshold] = set()
+        for threshold in workload:
+            inside = [table for table in subsets_of(threshold, schema) if table in tables]
+            of_weight_one.update(table for table in inside if table.k >= threshold.r)
+            smaller = [table for table in inside if table.k < threshold.r]
+            if smaller and comb(threshold.k, threshold.r) > MOST_SUBSETS:
+                of_weight_one.update(smaller)
+                continue
+            for whole in marginals_of(threshold, threshold.r, schema) if smaller else ():
+                parts = [table for table in smaller if {*table.features} <= {*whole.features}]
+                if whole.query_count(schema) > LARGEST_WEIGHED:
+                    of_weight_one.update(parts)
+                else:
+                    parts_of.setdefault(whole, []).extend(parts)
+        # For each marginal of r features, the tables whose weights it takes part in.
+        self._parts_of = {
+            whole: weighed
+            for whole, parts in parts_of.items()
+            if (weighed := [table for table in dict.fromkeys(parts) if table not in of_weight_one])
+        }
+
+    def on(self, rows: RelaxedRows) -> AnswersOf:
+        """The weights of the cells of every table, according to D'."""
+        every = max(1, rows.count // ROWS_SAMPLED)
+        sample = RelaxedRows(np.ascontiguousarray(rows.columns[:, ::every]), rows.sizes)
+        hardly_anyone = np.float32(1.0 / rows.count)
+        weights: dict[Threshold, Weights] = {}
+        for whole, parts in self._parts_of.items():
+            shares = threshold_table(sample, self._schema, whole)
+            for table in parts:
+                largest = _largest_share_within(shares, whole, table, hardly_anyone)
+                weights[table] = np.maximum(weights.get(table, np.float32(0.0)), largest)
+
+        def weights_of(table: Threshold) -> Answers:
+            known = weights.get(table)
+
+            def of_slab(slab: Slab) -> Table:
+                return np.ones(slab.shape, np.float32) if known is None else known[slab.index]
+
+            return of_slab
+
+        return weights_of
+
+
+def _largest_share_within(
+    shares: Weights, whole: Threshold, table: Threshold, hardly_anyone: np.float32
+) -> Weights:
+    """For each cell of a table, the largest share that values of the other features have in it."""
+    others = tuple(i for i, name in enumerate(whole.features) if name not in table.features)
+    axes = tuple(i for i in range(whole.k) if i not in others)
+    among_all = shares.sum(axis=axes).max()
+    largest = shares.max(axis=others) + hardly_anyone * among_all
+    largest /= shares.sum(axis=others) + hardly_anyone
+    return np.asarray(largest)

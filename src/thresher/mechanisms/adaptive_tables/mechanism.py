@@ -1,0 +1,71 @@
+"""The parameters of adaptive tables, and how they resolve to a procedure."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+from thresher.errors import ParameterError
+from thresher.mechanisms.adaptive_tables.plan import make_plan
+from thresher.mechanisms.adaptive_tables.procedure import AdaptiveTablesProcedure
+from thresher.mechanisms.mechanism import Mechanism
+from thresher.mechanisms.parameters import check_whole
+from thresher.queries.workload import Workload
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveTables(Mechanism):
+    """Choose the table that D' answers worst, measure it whole, fit D', repeat.
+
+    Attributes:
+        rounds: How many tables are chosen and measured one by one; by a public rule if not given.
+        workload_tables: Whether the tables that the workload's answers need most are all measured
+            before the rounds: marginals that it asks for, and the marginals that r-of-k answers
+            add up; by a public rule if not given.
+        synthetic_rows: n', the number of relaxed rows.
+        largest_table: The most cells of a table that D' is fitted to. If not given, n, or 4n where
+            `workload_tables`, and at most 262,144. Most cells of larger tables are empty, and the
+            others show in the smaller tables that they add up to.
+        seed: Seeds the random start of D', which is public and protects nothing.
+
+    Example:
+        >>> import thresher as th
+        >>> data = th.datasets.adult()
+        >>> work = th.Workload.random(data.schema, k=2, size=3, seed=0)
+        >>> release = AdaptiveTables(epsilon=1.0, rounds=2, synthetic_rows=50).fit(data, work)
+        >>> len(release.measurements) == len(data.schema) + 3 + 2  # one-way, workload, rounds
+        True
+    """
+
+    name: ClassVar[str] = "tables"
+
+    rounds: int | None = None
+    workload_tables: bool | None = None
+    synthetic_rows: int = 1000
+    largest_table: int | None = None
+    seed: int = 0
+
+    def resolve(self, n: int, rho: Fraction, workload: Workload) -> AdaptiveTablesProcedure:
+        """Decide what to measure by the rules of `plan`."""
+        self._check()
+        plan = make_plan(
+            n,
+            rho,
+            workload,
+            rounds=self.rounds,
+            workload_tables=self.workload_tables,
+            largest_table=self.largest_table,
+        )
+        return AdaptiveTablesProcedure(
+            self.name, rho, workload, plan, self.synthetic_rows, self.seed
+        )
+
+    def _check(self) -> None:
+        for name, least in {"rounds": 0, "largest_table": 1}.items():
+            if getattr(self, name) is not None:
+                check_whole(name, getattr(self, name), least)
+        check_whole("synthetic_rows", self.synthetic_rows, least=1)
+        check_whole("seed", self.seed, least=0)
+        if self.workload_tables not in (None, True, False):
+            raise ParameterError(
+                f"workload_tables must be True, False or None, not {self.workload_tables!r}"
+            )

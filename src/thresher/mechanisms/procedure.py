@@ -1,0 +1,78 @@
+"""A procedure: what a mechanism becomes once n, ρ and the workload are known."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Protocol
+
+from thresher.mechanisms.estimate import Estimate
+from thresher.privacy.access import Access
+from thresher.privacy.measurements import Measurement
+from thresher.release.sources import AnswerSource
+
+Progress = Callable[[int, int, str], None]
+"""Called after each round with its number, the number of rounds, and a short remark on it."""
+
+LATE_PART = 4
+"""Predictions are judged in the last quarter of the rounds: before that, D' is still rough."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a procedure found.
+
+    Attributes:
+        source: Where the answers come from.
+        measurements: Everything that was measured for them.
+        diagnostics: What the procedure decided on the way, as plain JSON values. A release records
+            them with the settings.
+    """
+
+    source: AnswerSource
+    measurements: tuple[Measurement, ...]
+    diagnostics: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Procedure(Protocol):
+    """A mechanism whose every choice is settled, so that nothing is left but to run it.
+
+    A procedure is made from public facts only. Its plan is part of it, and it can be run once or
+    many times.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name of the mechanism, as a release records it."""
+        ...
+
+    @property
+    def cost(self) -> Fraction:
+        """The ρ that it spends."""
+        ...
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The parameters as they were settled, as plain JSON values."""
+        ...
+
+    def estimate(self) -> Estimate:
+        """The time and memory that a run takes."""
+        ...
+
+    def run(self, access: Access, progress: Progress) -> Outcome:
+        """Spend `cost` through the budgeted access, and make answers."""
+        ...
+
+
+def is_late(number: int, rounds: int) -> bool:
+    """Whether the predictions of D' for what a round measures say how good D' is in the end.
+
+    Args:
+        number: The number of the round, from 1.
+        rounds: How many rounds there are.
+
+    Example:
+        >>> [number for number in range(1, 9) if is_late(number, 8)]
+        [7, 8]
+    """
+    return number > rounds - max(1, rounds // LATE_PART)

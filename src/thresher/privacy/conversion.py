@@ -1,0 +1,147 @@
+"""Conversions between zCDP and (ε, δ): how much ρ an (ε, δ) buys, and which ε a ρ implies.
+
+Both directions are one-sided: a ρ is rounded down and an ε up, by about one part in 10¹². Whoever
+recomputes them finds the promise kept. There are two conversions:
+
+- `"tight"` (the default): Canonne, Kamath and Steinke 2020, section 2.3.
+- `"paper"`: line 1 of Algorithm 1 of Avent and Korolova, after Bun and Steinke 2016.
+"""
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from typing import Literal, get_args
+
+from thresher.errors import BudgetError, ParameterError
+from thresher.privacy.amounts import Amount, exact
+
+Accounting = Literal["tight", "paper"]
+
+# Wider than the rounding of any double-precision implementation, OpenDP's included. The margin
+# of ρ exceeds that of ε, so that ε → ρ → ε never comes back larger than it went.
+_RHO_FACTOR = Decimal("0.999999999996")
+_EPSILON_FACTOR = Decimal("1.000000000001")
+# Arithmetic goes through these contexts, never through operators, which would obey whatever
+# precision the caller's thread happens to have set.
+_WORKING = Context(prec=60)
+_DOWN = Context(prec=20, rounding=ROUND_FLOOR)
+_UP = Context(prec=20, rounding=ROUND_CEILING)
+_CONVERTIBLE = (Fraction(1, 10**100), Fraction(10**100))
+
+
+def rho_of(epsilon: Amount, delta: Amount, accounting: Accounting = "tight") -> Fraction:
+    """Find the largest ρ whose zCDP implies (ε, δ)-DP, rounded down.
+
+    Args:
+        epsilon: ε above zero.
+        delta: δ strictly between 0 and 1.
+        accounting: `"tight"` or `"paper"`.
+
+    Returns:
+        ρ, a fraction that prints as a decimal of at most 20 digits.
+
+    Raises:
+        BudgetError: ε or δ is out of range.
+        ParameterError: There is no such accounting.
+
+    Example:
+        >>> f"{float(rho_of(1, '1e-9')):.6f}", f"{float(rho_of(1, '1e-9', 'paper')):.6f}"
+        ('0.014973', '0.011781')
+    """
+    _check_accounting(accounting)
+    goal, log = _convertible(epsilon, "epsilon"), _log_inverse(delta)
+    c = _WORKING
+    root = c.divide(goal, c.add(c.sqrt(c.add(goal, log)), c.sqrt(log)))
+    rho = c.multiply(root, root)
+    if accounting == "tight":
+        order = _minimise(lambda u: -(float(goal) - _price(u, float(log))) / (1 + u))
+        rho = max(rho, c.divide(c.subtract(goal, _exact_price(order, log)), c.add(1, order)))
+    return Fraction(_DOWN.multiply(rho, _RHO_FACTOR))
+
+
+def epsilon_of(rho: Amount, delta: Amount, accounting: Accounting = "tight") -> float:
+    """Find the smallest ε such that ρ-zCDP implies (ε, δ)-DP, rounded up.
+
+    Args:
+        rho: ρ above zero.
+        delta: δ strictly between 0 and 1.
+        accounting: `"tight"` or `"paper"`.
+
+    Returns:
+        ε; zero where δ alone already covers so small a ρ.
+
+    Raises:
+        BudgetError: ρ or δ is out of range.
+        ParameterError: There is no such accounting.
+
+    Example:
+        >>> epsilon_of(rho_of(1, "1e-9"), "1e-9") <= 1
+        True
+    """
+    _check_accounting(accounting)
+    cost, log = _convertible(rho, "rho"), _log_inverse(delta)
+    c = _WORKING
+    epsilon = c.add(cost, c.multiply(2, c.sqrt(c.multiply(cost, log))))
+    if accounting == "tight":
+        order = _minimise(lambda u: (1 + u) * float(cost) + _price(u, float(log)))
+        tight = c.add(c.multiply(c.add(1, order), cost), _exact_price(order, log))
+        epsilon = max(Decimal(0), min(epsilon, tight))
+    if epsilon == 0:
+        return 0.0
+    return math.nextafter(float(_UP.multiply(epsilon, _EPSILON_FACTOR)), math.inf)
+
+
+# The tight conversion. ρ-zCDP bounds the Rényi divergence of every order α by αρ, and a bound at
+# order α gives (ε, δ) with
+#     δ = exp((α−1)(αρ−ε)) / (α−1) · (1 − 1/α)^α,
+# that is, ε = αρ + price with price = ln(1 − 1/α) + (ln(1/δ) − ln α)/(α−1). *Every* α > 1 is a
+# valid proof, so a merely approximate search for the best one costs tightness, never safety; only
+# the last evaluation, at the order found, has to be right, and it is done to 60 digits.
+# Written in u = α − 1, which floats can hold close to zero.
+
+
+def _price(u: float, log: float) -> float:
+    return math.log(u) - math.log1p(u) + (log - math.log1p(u)) / u
+
+
+def _exact_price(u: Decimal, log: Decimal) -> Decimal:
+    c = _WORKING
+    log_order = c.ln(c.add(1, u))
+    return c.add(c.subtract(c.ln(u), log_order), c.divide(c.subtract(log, log_order), u))
+
+
+def _minimise(objective: Callable[[float], float]) -> Decimal:
+    """Search u = e^x by golden sections; ln δ is convex in α, so there is one valley."""
+    shrink = (math.sqrt(5) - 1) / 2
+    low, high = -300.0, 300.0
+    for _ in range(90):
+        step = shrink * (high - low)
+        if objective(math.exp(high - step)) <= objective(math.exp(low + step)):
+            high = low + step
+        else:
+            low = high - step
+    return Decimal(math.exp((low + high) / 2))
+
+
+def _convertible(amount: Amount, name: str) -> Decimal:
+    fraction = exact(amount, name)
+    if not _CONVERTIBLE[0] <= fraction <= _CONVERTIBLE[1]:
+        raise BudgetError(f"{name} must lie between 1e-100 and 1e100; try {name}=1")
+    return _decimal(fraction)
+
+
+def _log_inverse(delta: Amount) -> Decimal:
+    fraction = exact(delta, "delta")
+    if fraction >= 1:
+        raise BudgetError(f"delta must lie between 0 and 1, not {delta!r}; try delta=1/n**2")
+    return _WORKING.minus(_WORKING.ln(_decimal(fraction)))
+
+
+def _decimal(fraction: Fraction) -> Decimal:
+    return _WORKING.divide(Decimal(fraction.numerator), Decimal(fraction.denominator))
+
+
+def _check_accounting(accounting: str) -> None:
+    if accounting not in get_args(Accounting):
+        raise ParameterError(f"accounting must be 'tight' or 'paper', not {accounting!r}")

@@ -1,0 +1,177 @@
+"""The file behind a journal: which calls were announced, what each cost, and what came back.
+
+The file is JSON Lines. The first line says what is being fitted. Then every call has a line
+`{"paying": ρ}` before it is paid for, and a line with its result after; or a line `{"refused": ρ}`
+if nothing was paid. Tables of counts are in `.npy` files beside it, which the result names.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thresher.errors import ReleaseError
+from thresher.files import flush
+from thresher.privacy.amounts import exact
+from thresher.privacy.request import Counts
+
+FORMAT = "thresher-journal"
+BYTES_PER_QUERY = 4096
+
+
+class Journal:
+    """The calls of one fit and their results, in a folder of their own.
+
+    It is a context: while one process works with a journal, no other can.
+
+    Args:
+        folder: Where the journal is, or will be.
+        about: What is being fitted; a journal of anything else is refused.
+    """
+
+    def __init__(self, folder: str | Path, about: dict[str, Any]) -> None:
+        self.folder = Path(folder)
+        self._path = self.folder / "journal.jsonl"
+        self.results: list[dict[str, Any]] = []
+        self.lost = Fraction(0)
+        self._end = 0
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._read({"format": FORMAT, "about": about})
+            except BaseException:
+                os.close(self._descriptor)
+                raise
+        except BlockingIOError:
+            raise ReleaseError(f"{self.folder} is in use: another process fits from it") from None
+        except OSError as fault:
+            raise ReleaseError(f"{self._path} cannot be used: {fault.strerror}") from None
+
+    def __enter__(self) -> "Journal":
+        return self
+
+    def __exit__(self, *fault: object) -> None:
+        os.close(self._descriptor)
+
+    @property
+    def spent(self) -> Fraction:
+        """What the calls in the journal cost, those that were lost included."""
+        return sum((Fraction(result["rho"]) for result in self.results), self.lost)
+
+    def reserve(self, tables: Sequence[int]) -> list[str]:
+        """Set room aside for the tables of the next call, of so many cells; the files' names."""
+        call = len(self.results)
+        names = [f"call{call:04d}-{i}.npy" for i in range(len(tables))]
+        for name, cells in zip(names, tables, strict=True):
+            path = self.folder / name
+            try:
+                with path.open("wb") as file:
+                    _set_aside(file.fileno(), 0, 8 * cells + BYTES_PER_QUERY)
+            except OSError as fault:
+                raise _nothing_paid(path, fault) from None
+        return names
+
+    def announce(self, rho: Fraction, room: int) -> None:
+        """Write down that a call is about to be paid for, with room on the disk for its result."""
+        try:
+            self._append({"paying": str(rho)}, room)
+        except OSError as fault:
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, self._end)
+            raise _nothing_paid(self._path, fault) from None
+
+    def refuse(self, rho: Fraction) -> None:
+        """Write down that the call that was announced last was not paid for after all."""
+        self._append({"refused": str(rho)})
+
+    def write_table(self, name: str, counts: Counts) -> None:
+        """Write a table of the call that was announced last into the file reserved for it."""
+        with (self.folder / name).open("r+b") as file:
+            np.save(file, counts)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def table(self, name: str) -> Counts:
+        """The table in a file of the journal."""
+        counts: Counts = np.load(self.folder / Path(name).name, allow_pickle=False)
+        return counts
+
+    def record(self, result: dict[str, Any]) -> None:
+        """Write down the result of the call that was announced last."""
+        self._append(result)
+        self.results.append(result)
+
+    def _append(self, entry: dict[str, Any], room: int = 0) -> None:
+        line = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
+        if room:
+            _set_aside(self._descriptor, self._end, len(line) + room)
+        _write_at(self._descriptor, self._end, line)
+        os.fsync(self._descriptor)
+        self._end += len(line)
+
+    def _read(self, header: dict[str, Any]) -> None:
+        # Room set aside reads as zeros, and a line without its end was never finished.
+        text = self._path.read_bytes().rstrip(b"\0")
+        text = text[: text.rfind(b"\n") + 1]
+        self._end = len(text)
+        if not text:
+            self._append(header)
+            flush(self.folder, self.folder.parent)
+            return
+        try:
+            entries = [json.loads(line) for line in text.splitlines()]
+            if entries[0] != json.loads(json.dumps(header)):
+                raise ReleaseError(
+                    f"{self.folder} is the journal of another fit (other data, workload, budget, "
+                    "settings or ledger): resume with the same command, or choose another output"
+                )
+            self._replay(entries[1:])
+        except (ValueError, TypeError, AttributeError, KeyError, ArithmeticError) as fault:
+            if isinstance(fault, ReleaseError):
+                raise
+            raise ReleaseError(f"{self._path} is damaged and cannot be resumed from") from None
+
+    def _replay(self, entries: list[dict[str, Any]]) -> None:
+        """Match announcements with what became of them; what became of nothing is lost."""
+        open_ = Fraction(0)
+        for entry in entries:
+            if "paying" in entry:
+                self.lost += open_
+                open_ = exact(entry["paying"], "rho")
+                continue
+            amount = exact(entry["refused"] if "refused" in entry else entry["rho"], "rho")
+            if amount != open_:
+                raise ValueError("a result that was not announced")
+            if "verb" in entry:
+                self.results.append(entry)
+            open_ = Fraction(0)
+        self.lost += open_
+
+
+def _set_aside(descriptor: int, start: int, size: int) -> None:
+    """Make sure of room on the disk, full of zeros."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(descriptor, start, size)
+    else:
+        _write_at(descriptor, start, bytes(size))
+
+
+def _write_at(descriptor: int, start: int, content: bytes) -> None:
+    while content:
+        written = os.pwrite(descriptor, content, start)
+        start, content = start + written, content[written:]
+
+
+def _nothing_paid(path: Path, fault: OSError) -> ReleaseError:
+    return ReleaseError(
+        f"{path} cannot be written: {fault.strerror}. Nothing was paid for; make room, then go on "
+        "from this journal (--resume)"
+    )

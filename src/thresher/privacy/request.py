@@ -1,0 +1,71 @@
+"""What a budgeted request is.
+
+A request is a value. It knows how to be checked by public facts alone, how to be carried out on the
+records once it has been paid for, and how its result is kept in a journal and read back. Whoever
+carries out requests (the Curator, the journal) need not know which one it is.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from thresher.data.records import Records
+from thresher.privacy.randomness import Randomness
+from thresher.queries.threshold import Threshold
+from thresher.schema import Schema
+
+Counts = npt.NDArray[np.int64]
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """A result as a journal keeps it.
+
+    Attributes:
+        values: Plain JSON values.
+        tables: Tables of counts, too large for JSON.
+    """
+
+    values: dict[str, Any]
+    tables: Sequence[Counts] = ()
+
+
+class Request(ABC, Generic[Result]):
+    """Something that can be asked about the records, for a price."""
+
+    verb: ClassVar[str]
+    """The name of the method of `Access` that asks for this."""
+
+    @abstractmethod
+    def check(self, schema: Schema, rho: Fraction) -> None:
+        """Refuse, by public facts alone, what cannot be served for ρ."""
+
+    @abstractmethod
+    def run(self, records: Records, rho: Fraction, randomness: Randomness) -> Result:
+        """Carry it out. It has been paid for: failing from here on does not depend on records."""
+
+    @abstractmethod
+    def nothing(self) -> Result:
+        """What can be said without looking, where an interrupted fit lost all it had paid for."""
+
+    def size(self) -> int:
+        """How many queries, at most, the JSON values of a result name."""
+        return 1
+
+    def tables(self) -> tuple[Threshold, ...]:
+        """The thresholds whose tables a result holds."""
+        return ()
+
+    @abstractmethod
+    def saved(self, result: Result, schema: Schema) -> Saved:
+        """A result in the form that a journal keeps."""
+
+    @abstractmethod
+    def restored(self, saved: Saved, schema: Schema, n: int) -> Result:
+        """The result that `saved` was made of; a ValueError or the like if it is of another."""

@@ -1,0 +1,272 @@
+"""The four budgeted requests: all that can be asked about the records."""
+# ruff: noqa: D102 (each method is documented once, at `Request`)
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from thresher.data.exact import exact_answers, exact_count
+from thresher.data.records import Records
+from thresher.errors import ParameterError, QueryError, ResourceError
+from thresher.parallel import products_on_one_core
+from thresher.privacy.measurements import (
+    Measurement,
+    QueryMeasurement,
+    TableMeasurement,
+    measured_queries,
+    measured_tables,
+)
+from thresher.privacy.noise import add_noise, variance_for
+from thresher.privacy.randomness import Randomness
+from thresher.privacy.request import Counts, Request, Saved
+from thresher.privacy.scores import AnswersChangedError, WorkloadScores
+from thresher.privacy.selection import levelwise_selection
+from thresher.queries.query import Query
+from thresher.queries.threshold import Threshold
+from thresher.queries.workload import Workload
+from thresher.schema import Schema
+from thresher.tables import AnswersOf, check_fits
+
+MOST_QUERIES = 10**13
+"""Beyond this many queries, looking at each of them once would take weeks."""
+
+TRIES = 3
+"""How often a selection is begun anew when the public answers change under it."""
+
+_NONE: Counts = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Select(Request[list[Query]]):
+    """Which queries of a workload do the public answers get most wrong? See `Access.select`.
+
+    Proof: `levelwise_selection`, with scores of sensitivity 1 (see `scores`).
+    """
+
+    verb: ClassVar[str] = "select"
+    workload: Workload
+    answers_of: AnswersOf
+    count: int
+    excluding: tuple[Query, ...]
+
+    def check(self, schema: Schema, rho: Fraction) -> None:
+        _check_workload(self.workload, schema)
+        if not isinstance(self.count, int | np.integer) or self.count < 1:
+            raise ParameterError(f"count must be a whole number of at least 1, not {self.count!r}")
+        if not self.left:
+            raise ParameterError("there is no query left to choose: all are excluded")
+
+    @cached_property
+    def excluded(self) -> Counts:
+        """The ids of the queries that must not be chosen, ascending."""
+        ids = {self.workload.id_of(query) for query in self.excluding}
+        return np.array(sorted(ids), dtype=np.int64)
+
+    @property
+    def left(self) -> int:
+        """How many queries there are to choose from."""
+        return self.workload.query_count - len(self.excluded)
+
+    def run(self, records: Records, rho: Fraction, randomness: Randomness) -> list[Query]:
+        for _ in range(TRIES):
+            scores = WorkloadScores(records, self.workload, self.answers_of, self.excluded)
+            try:
+                with products_on_one_core():
+                    places = levelwise_selection(
+                        scores, int(self.count), rho, randomness, each=scores.each
+                    )
+            except AnswersChangedError:
+                # What was drawn is thrown away unseen, for a reason that is public: the answers.
+                continue
+            return [self.workload.query(scores.query_id(p.slab, p.position)) for p in places]
+        raise ParameterError("answers_of must give the same answers every time it is asked")
+
+    def nothing(self) -> list[Query]:
+        return []
+
+    def size(self) -> int:
+        return min(int(self.count), self.left)
+
+    def saved(self, result: list[Query], schema: Schema) -> Saved:
+        return Saved({"queries": [query.text(schema) for query in result]})
+
+    def restored(self, saved: Saved, schema: Schema, n: int) -> list[Query]:
+        return [Query.parse(text, schema) for text in saved.values["queries"]]
+
+
+@dataclass(frozen=True, eq=False)
+class SelectTable(Request[Threshold]):
+    """Which table's worst answer is furthest off, less its handicap? See `Access.select_table`.
+
+    Proof: `levelwise_selection`, with the largest score of each table, of sensitivity 1 as the
+    scores are, less a public number.
+    """
+
+    verb: ClassVar[str] = "select_table"
+    candidates: tuple[Threshold, ...]
+    answers_of: AnswersOf
+    handicaps: tuple[int, ...]
+    weights_of: AnswersOf | None
+
+    def check(self, schema: Schema, rho: Fraction) -> None:
+        if not self.candidates or len(self.handicaps) != len(self.candidates):
+            raise ParameterError("give at least one candidate, and a handicap for each")
+        _check_workload(Workload(schema, self.candidates), schema)
+
+    def run(self, records: Records, rho: Fraction, randomness: Randomness) -> Threshold:
+        workload = Workload(records.schema, self.candidates)
+        scores = WorkloadScores(records, workload, self.answers_of, _NONE, self.weights_of)
+        worst = scores.largest() - np.array([int(h) for h in self.handicaps], dtype=np.int64)
+        [place] = levelwise_selection([worst], 1, rho, randomness)
+        return self.candidates[place.position]
+
+    def nothing(self) -> Threshold:
+        return self.candidates[0]
+
+    def saved(self, result: Threshold, schema: Schema) -> Saved:
+        return Saved({"table": self.candidates.index(result)})
+
+    def restored(self, saved: Saved, schema: Schema, n: int) -> Threshold:
+        return self.candidates[_position(saved.values["table"], len(self.candidates))]
+
+
+@dataclass(frozen=True, eq=False)
+class Measure(Request[list[Measurement]]):
+    """What are the noisy counts of some queries and tables? See `Access.measure`.
+
+    Proof: the discrete Gaussian of `noise`, on counts of the squared L2 sensitivity that `check`
+    adds up. `tests/audit/test_sensitivity.py` finds the same sensitivities by brute force.
+    """
+
+    verb: ClassVar[str] = "measure"
+    targets: tuple[Query | Threshold, ...]
+    jointly: bool
+
+    def check(self, schema: Schema, rho: Fraction) -> None:
+        if not self.targets:
+            raise ParameterError("there is nothing to measure: name at least one query or table")
+        variance_for(rho, self.squared_sensitivity(schema))
+
+    def squared_sensitivity(self, schema: Schema) -> int:
+        """How far, squared and in L2, replacing one record moves all counts together."""
+        return sum(squared_sensitivity(target, schema, self.jointly) for target in self.targets)
+
+    def run(self, records: Records, rho: Fraction, randomness: Randomness) -> list[Measurement]:
+        sensitivity, measured = self.squared_sensitivity(records.schema), list[Measurement]()
+        for target in self.targets:
+            noisy, sigma = add_noise(_counts(records, target), rho, sensitivity, randomness)
+            if isinstance(target, Query):
+                measured.append(QueryMeasurement(target, int(noisy[()]), sigma, records.n))
+            else:
+                measured.append(TableMeasurement(target, noisy, sigma, records.n))
+        return measured
+
+    def nothing(self) -> list[Measurement]:
+        return []
+
+    def size(self) -> int:
+        return len(self.targets)
+
+    def tables(self) -> tuple[Threshold, ...]:
+        return tuple(target for target in self.targets if isinstance(target, Threshold))
+
+    def saved(self, result: list[Measurement], schema: Schema) -> Saved:
+        counts = [measured.count for measured in measured_queries(result)]
+        tables = [measured.counts for measured in measured_tables(result)]
+        return Saved({"counts": counts, "sigmas": [m.sigma for m in result]}, tables)
+
+    def restored(self, saved: Saved, schema: Schema, n: int) -> list[Measurement]:
+        counts, tables = iter(saved.values["counts"]), iter(saved.tables)
+        measured: list[Measurement] = []
+        for target, sigma in zip(self.targets, map(float, saved.values["sigmas"]), strict=True):
+            if isinstance(target, Query):
+                measured.append(QueryMeasurement(target, int(next(counts)), sigma, n))
+                continue
+            table = next(tables)
+            if table.shape != target.shape(schema) or table.dtype != np.int64:
+                raise ValueError("a table of something else")
+            measured.append(TableMeasurement(target, table, sigma, n))
+        return measured
+
+
+@dataclass(frozen=True, eq=False)
+class Choose(Request[int]):
+    """Which public answers have the smallest worst error on a workload? See `Access.choose`.
+
+    Proof: `levelwise_selection`, with minus the largest score of each candidate, of sensitivity 1
+    as the scores are.
+    """
+
+    verb: ClassVar[str] = "choose"
+    workload: Workload
+    candidates: tuple[AnswersOf, ...]
+
+    def check(self, schema: Schema, rho: Fraction) -> None:
+        _check_workload(self.workload, schema)
+        if not self.candidates:
+            raise ParameterError("there is nothing to choose from: give at least one candidate")
+
+    def run(self, records: Records, rho: Fraction, randomness: Randomness) -> int:
+        worst = [
+            WorkloadScores(records, self.workload, answers_of, _NONE).largest().max()
+            for answers_of in self.candidates
+        ]
+        [place] = levelwise_selection([-np.array(worst)], 1, rho, randomness)
+        return place.position
+
+    def nothing(self) -> int:
+        return 0
+
+    def saved(self, result: int, schema: Schema) -> Saved:
+        return Saved({"chosen": result})
+
+    def restored(self, saved: Saved, schema: Schema, n: int) -> int:
+        return _position(saved.values["chosen"], len(self.candidates))
+
+
+def squared_sensitivity(target: Query | Threshold, schema: Schema, jointly: bool) -> int:
+    """How far, squared and in L2, replacing one record moves what is counted for one target.
+
+    Raises:
+        ThresherError: The target cannot be measured so.
+    """
+    if isinstance(target, Query):
+        target.check(schema)
+        return 1
+    if not isinstance(target, Threshold):
+        raise ParameterError(f"only queries and thresholds can be measured, not {target!r}")
+    check_fits(target, schema)
+    if not jointly:
+        return target.query_count(schema)
+    if target.r != target.k:
+        raise QueryError(
+            f"{target} cannot be measured as one table: only marginals (r = k) can; measure "
+            f"the marginal {Threshold(target.features)}, from which its answers follow"
+        )
+    return 2
+
+
+def _check_workload(workload: Workload, schema: Schema) -> None:
+    if workload.schema.fingerprint != schema.fingerprint:
+        raise QueryError("the workload is over another schema than the records")
+    if workload.query_count > MOST_QUERIES:
+        raise ResourceError(
+            f"the workload has {workload.query_count} queries, and a selection looks at all of "
+            "them: take fewer or smaller thresholds (max_queries)"
+        )
+
+
+def _counts(records: Records, target: Query | Threshold) -> Counts:
+    if isinstance(target, Query):
+        return np.array(exact_count(records, target), dtype=np.int64)
+    return exact_answers(records, target)
+
+
+def _position(value: Any, length: int) -> int:
+    position = int(value)
+    if position not in range(length):
+        raise ValueError("a choice between others")
+    return position

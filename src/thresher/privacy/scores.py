@@ -1,0 +1,144 @@
+"""How wrong public answers are: an integer score for every query of a workload, slab by slab.
+
+A score is |count - round(n · answer)|, times a public weight of at most 1 and rounded down. The
+rounded answer is public, so replacing one record moves a score by at most 1. Scores are as private
+as the records: they go to a sampler of this package and nowhere else.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from thresher.data.exact import exact_table
+from thresher.data.records import Records
+from thresher.errors import ParameterError
+from thresher.parallel import in_order
+from thresher.privacy.tally import EXCLUDED
+from thresher.queries.workload import Workload
+from thresher.tables import AnswersOf, Slab, slabs_of
+
+WORTH_SHARING = 100_000
+"""Below this many queries, starting a second thread takes longer than the work."""
+
+WHOLE_WEIGHT = 1 << 16
+"""The weight 1 of an error; smaller ones are whole parts of it."""
+
+Result = TypeVar("Result")
+
+
+class AnswersChangedError(Exception):
+    """The public answers to a slab were not the same at the second look."""
+
+
+class WorkloadScores:
+    """The scores of all queries of a workload, slab by slab, computed when asked for.
+
+    Args:
+        records: The private records.
+        workload: The thresholds whose consistent queries are scored.
+        answers_of: The public answers, as fractions.
+        excluded: The ids of queries that must not be chosen, ascending.
+        weights_of: How much an error counts in each cell; 1 if not given.
+    """
+
+    def __init__(
+        self,
+        records: Records,
+        workload: Workload,
+        answers_of: AnswersOf,
+        excluded: npt.NDArray[np.int64],
+        weights_of: AnswersOf | None = None,
+    ) -> None:
+        self._records, self._workload, self._answers_of = records, workload, answers_of
+        self._excluded, self._weights_of = excluded, weights_of
+        self._slabs = _slabs_of(workload)
+        self._open = threading.local()
+        self._marks: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._slabs)
+
+    def each(self, function: Callable[[int], Result], indices: range) -> Iterator[Result]:
+        """Apply a function to the indices of slabs, in order, on all cores if it is worth it."""
+        shared = self._workload.query_count >= WORTH_SHARING
+        return in_order(function, indices) if shared else map(function, indices)
+
+    def largest(self) -> npt.NDArray[np.int64]:
+        """The largest score of each threshold."""
+        largest = np.zeros(len(self._workload), dtype=np.int64)
+        of_slabs = self.each(lambda index: int(self[index].max()), range(len(self)))
+        for (position, _), score in zip(self._slabs, of_slabs, strict=True):
+            largest[position] = max(largest[position], score)
+        return largest
+
+    def __getitem__(self, index: int) -> npt.NDArray[np.int64]:
+        position, slab = self._slabs[index]
+        threshold = self._workload[position]
+        # Every thread walks with tables of its own, which keep what its next slab needs.
+        mine = self._open
+        if getattr(mine, "position", None) != position:
+            mine.exact = exact_table(self._records, threshold)
+            mine.answers = self._answers_of(threshold)
+            mine.weights = self._weights_of(threshold) if self._weights_of else None
+            mine.position = position
+        # Not-a-number, or memory beyond too short an array, would make scores that a record can
+        # move by more than 1; so would answers that change between the two looks at a slab. What
+        # is refused here depends on the public answers alone.
+        answers = _numbers(f"answers_of({threshold})", mine.answers(slab), slab.size)
+        scores = np.empty(slab.size, dtype=np.int64)
+        mark = _score(mine.exact(slab).reshape(-1), answers, self._records.n, scores)
+        if self._marks.setdefault(index, mark) != mark:
+            raise AnswersChangedError
+        if mine.weights is not None:
+            weigh(scores, _numbers(f"weights_of({threshold})", mine.weights(slab), slab.size))
+        first = self._workload.starts[position] + slab.first
+        here = slice(*np.searchsorted(self._excluded, (first, first + slab.size)))
+        scores[self._excluded[here] - first] = EXCLUDED
+        return scores
+
+    def query_id(self, index: int | None, place: int) -> int:
+        """The id, in the workload, of the query at a place of a slab."""
+        assert index is not None  # no query of a workload is implicit
+        position, slab = self._slabs[index]
+        return self._workload.starts[position] + slab.first + place
+
+
+def weigh(scores: npt.NDArray[np.int64], weights: npt.NDArray[np.float32]) -> None:
+    """Scores times weights of [0, 1], rounded down: in whole numbers, so that 1 stays at most 1."""
+    scores *= (np.clip(weights, 0.0, 1.0) * WHOLE_WEIGHT).astype(np.int64)
+    scores //= WHOLE_WEIGHT
+
+
+def _slabs_of(workload: Workload) -> list[tuple[int, Slab]]:
+    """All slabs of a workload, each with its threshold's position."""
+    return [
+        (position, slab)
+        for position, threshold in enumerate(workload)
+        for slab in slabs_of(threshold.shape(workload.schema))
+    ]
+
+
+def _numbers(given: str, values: npt.ArrayLike, size: int) -> npt.NDArray[np.float32]:
+    numbers = np.ascontiguousarray(values, dtype=np.float32).reshape(-1)
+    if numbers.size != size or np.isnan(numbers).any():
+        raise ParameterError(f"{given} must give a number for each query")
+    return numbers
+
+
+@numba.njit(cache=True, nogil=True)
+def _score(counts, answers, n, scores):  # type: ignore[no-untyped-def]
+    """|count - round(n·answer)|, with the answer held to [0, 1] so that scores stay within n.
+
+    Returns a checksum of the rounded public answers, by which they can be recognised.
+    """
+    mark = np.int64(0)
+    for i in range(counts.size):
+        answer = min(max(np.float64(answers[i]), 0.0), 1.0)
+        rounded = np.int64(np.rint(n * answer))
+        scores[i] = abs(counts[i] - rounded)
+        mark = mark * 1099511628211 + rounded  # wraps around: the prime of FNV hashing
+    return mark

@@ -1,0 +1,18 @@
+"""Where a release's answers come from: synthetic rows, noisy tables, both, or nothing at all."""
+
+from thresher.release.sources.noisy_tables import NoisyTables
+from thresher.release.sources.pooling import margins_of
+from thresher.release.sources.rows_and_tables import TOLERANCE, RowsAndTables
+from thresher.release.sources.source import AnswerSource
+from thresher.release.sources.synthetic_rows import SyntheticRows
+from thresher.release.sources.zeros import Zeros
+
+__all__ = [
+    "TOLERANCE",
+    "AnswerSource",
+    "NoisyTables",
+    "RowsAndTables",
+    "SyntheticRows",
+    "Zeros",
+    "margins_of",
+]

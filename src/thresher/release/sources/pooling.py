@@ -1,0 +1,87 @@
+"""Several measurements of one table as one, and a large table as its margins."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from thresher.privacy.measurements import Measurement, TableMeasurement, measured_tables
+from thresher.queries.threshold import Threshold
+
+
+@dataclass(frozen=True, eq=False)
+class PooledTable:
+    """All measurements of one marginal table, averaged with their precisions as weights.
+
+    Attributes:
+        features: The features, in the order of the axes.
+        shares: The noisy shares of people. They may be below 0 or above 1.
+        sigma: The standard deviation of their noise.
+    """
+
+    features: tuple[str, ...]
+    shares: npt.NDArray[np.float64]
+    sigma: float
+
+    def with_(self, other: "PooledTable") -> "PooledTable":
+        """Pooled with another measurement of the same table."""
+        mine, others = self.sigma**-2, other.sigma**-2
+        shares = mine * self.shares + others * other.ordered(self.features)
+        return PooledTable(self.features, shares / (mine + others), (mine + others) ** -0.5)
+
+    def ordered(self, features: tuple[str, ...]) -> npt.NDArray[np.float64]:
+        """The shares, with the axes in the order of these features."""
+        return np.transpose(self.shares, [self.features.index(name) for name in features])
+
+
+def pooled_marginals(measurements: Iterable[Measurement]) -> dict[frozenset[str], PooledTable]:
+    """The marginal tables among some measurements, pooled, by their sets of features."""
+    pooled: dict[frozenset[str], PooledTable] = {}
+    for m in measured_tables(measurements):
+        if m.threshold.r == m.threshold.k:
+            key = frozenset(m.threshold.features)
+            table = PooledTable(m.threshold.features, m.answers, m.noise)
+            pooled[key] = pooled[key].with_(table) if key in pooled else table
+    return pooled
+
+
+def margins_of(measurement: Measurement, largest: int | None) -> list[Measurement]:
+    """The measurement itself; if it is a table with too many cells, its largest small margins.
+
+    Args:
+        measurement: What was measured.
+        largest: The most cells that a table may have; None for no limit.
+
+    Example:
+        >>> counts = np.arange(24).reshape(2, 3, 4)
+        >>> table = TableMeasurement(Threshold(("a", "b", "c")), counts, sigma=1.0, n=1000)
+        >>> [(m.threshold.features, m.sigma) for m in margins_of(table, largest=8)]
+        [(('a', 'c'), 1.7320508075688772), (('a', 'b'), 2.0)]
+    """
+    if largest is None or not isinstance(measurement, TableMeasurement):
+        return [measurement]
+    return [*_small_margins(measurement, largest)]
+
+
+def _small_margins(table: TableMeasurement, largest: int) -> list[TableMeasurement]:
+    if table.counts.size <= largest:
+        return [table]
+    found = dict[Threshold, TableMeasurement]()
+    features = table.threshold.features
+    for axis in range(len(features)) if len(features) > 1 else ():
+        margin = TableMeasurement(
+            Threshold(features[:axis] + features[axis + 1 :]),
+            table.counts.sum(axis=axis),
+            table.sigma * table.counts.shape[axis] ** 0.5,
+            table.n,
+        )
+        for small in _small_margins(margin, largest):
+            found.setdefault(small.threshold, small)
+    sets = [{*small.features} for small in found]
+    # A margin of another margin that was found adds nothing.
+    return [
+        m
+        for m, mine in zip(found.values(), sets, strict=True)
+        if not any(mine < others for others in sets)
+    ]

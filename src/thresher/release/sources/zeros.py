@@ -1,0 +1,57 @@
+"""All-0: the baseline that answers 0 to everything."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from thresher.privacy.measurements import Measurement
+from thresher.queries.query import Query
+from thresher.queries.threshold import Threshold
+from thresher.queries.workload import Workload
+from thresher.release.uncertainty import Unknown
+from thresher.tables import Answers
+
+
+@dataclass(frozen=True)
+class Zeros:
+    """All-0: the answer to everything is 0, with no margin of error.
+
+    Example:
+        >>> from thresher.queries import Condition
+        >>> list(Zeros().queries([Query([Condition("sex", [0])])]))
+        [0.0]
+    """
+
+    kind: ClassVar[str] = "zeros"
+
+    @property
+    def rows(self) -> None:
+        """None."""
+        return
+
+    @property
+    def prediction_error(self) -> None:
+        """None."""
+        return
+
+    def table(self, threshold: Threshold) -> Answers:
+        """Zeros."""
+        return lambda slab: np.zeros(slab.shape, dtype=np.float32)
+
+    def queries(self, queries: Iterable[Query]) -> Iterator[float]:
+        """Zeros."""
+        return (0.0 for _ in queries)
+
+    def variances(self, measurements: Sequence[Measurement], workload: Workload) -> Unknown:
+        """Nothing is known: no record was looked at."""
+        return Unknown()
+
+    def answerable(self, features: tuple[str, ...]) -> None:
+        """None: an answer of 0 tells nothing."""
+        return
+
+    def parameters(self) -> Mapping[str, float | None]:
+        """None needed."""
+        return {}

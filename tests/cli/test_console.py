@@ -1,0 +1,181 @@
+"""What is printed: no control character of somebody's names, and lines where there is no bar."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thresher.cli import console
+from thresher.cli.console import as_json_text, plain
+
+ESCAPES = {
+    "colour": "\x1b[31mred",
+    "title": "\x1b]0;owned\x07",
+    "csi": "\x9b31m",
+    "delete": "a\x7fb",
+    "bidi": "ab\u202ecd\u2066",
+    "return": "good\rbad",
+    "line": "one\ntwo\u2028three",
+    "tab": "one\ttwo",
+}
+
+
+def is_harmless(text: str) -> bool:
+    """No control character but the ends of lines that are ours."""
+    return not any(
+        ord(c) < 32 or 127 <= ord(c) < 160 or c in "\u061c\u200e\u200f" or "\u2028" <= c <= "\u202e"
+        or "\u2066" <= c <= "\u2069" or "\ud800" <= c <= "\udfff"
+        for c in text
+    )  # fmt: skip
+
+
+@given(st.text(st.characters(exclude_categories=[])))
+def test_every_text_becomes_harmless_and_json_stays_the_same(text):
+    assert is_harmless(plain(text))
+    assert is_harmless(as_json_text(text))
+    assert json.loads(as_json_text(text)) == text
+
+
+@given(st.text(st.characters(categories=["L", "M", "N", "P", "S", "Zs"])))
+def test_words_of_any_script_stay(text):
+    assert plain(text) == text
+
+
+@pytest.fixture(params=ESCAPES)
+def odd(request, folder):
+    """A schema whose feature, label and note to review hold escapes, with data and a workload."""
+    name = ESCAPES[request.param]
+    features = [
+        {"name": name, "kind": "categorical", "categories": [name, "B"], "outside": "B",
+         "nulls": "B", "review": f"guessed {name}"},
+        {"name": "age", "kind": "integer", "low": 20, "high": 24, "nulls": 20},
+    ]  # fmt: skip
+    schema = {"format": "thresher-schema", "version": 1, "features": features}
+    Path("odd.json").write_text(json.dumps(schema), encoding="utf-8")
+    Path("odd-w.json").write_text(json.dumps({"thresholds": [{"features": ["age", name]}]}))
+    return name
+
+
+def all_lines_are_harmless(told) -> bool:
+    lines = told.out.split("\n") + told.err.split("\n")
+    return all(is_harmless(line.replace("\t", "")) for line in lines)
+
+
+def test_names_and_labels_in_results_warnings_and_errors(odd, thresher):
+    """New schemas may refuse such names altogether; then the refusal must be harmless too."""
+    for words in (
+        "schema check odd.json",
+        "schema check odd.json --json",
+        "workload all -k 3 --schema odd.json",
+        "workload from-log odd.log --schema odd.json",
+        "fit people.csv --schema odd.json -w odd-w.json --rho 1 -o r",
+        "fit people.csv --schema odd.json -w odd-w.json --rho 1 --mechanism gaussian_joint -o r",
+    ):
+        Path("odd.log").write_text(f"{odd}=B\n", encoding="utf-8")
+        told = thresher(words)
+        assert told.out or told.err
+        assert all_lines_are_harmless(told), words
+        assert "\t" not in told.out + told.err
+
+
+def test_queries_and_file_names(release, odd, thresher):
+    for words in (
+        ["answer", "release", f"town={odd}"],
+        ["answer", "release", f"{odd}=A"],
+        ["answer", f"none {odd}", "town=A"],
+        ["schema", "check", f"none {odd}"],
+        ["evaluate", "release", f"{odd}.csv"],
+        ["sample", "release", "--rows", "5", "-o", f"{odd}.txt"],
+        [odd],
+        ["answer", "release", f"--{odd}"],
+    ):
+        told = thresher("", *words)
+        assert told.status == 2
+        assert told.out == ""
+        assert told.err.count("\n") == 1, words
+        assert all_lines_are_harmless(told), words
+
+
+def test_a_query_is_printed_between_two_tabs(release, thresher):
+    told = thresher("answer release", "town=A,\tage=20")
+    assert told.status == 0, told.err
+    assert [line.count("\t") for line in told.out.splitlines()] == [2]
+    assert "town=A,\\tage=20" in told.out
+
+
+def test_nothing_is_said_about_a_task_that_is_done_at_once(capsys):
+    with console.working("comparing"):
+        pass
+    with console.rounds_of_a_fit() as progress:
+        progress(1, 2, "fine")
+    assert capsys.readouterr().err == ""
+
+
+def test_a_task_that_takes_longer_is_a_line_where_there_is_no_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(console, "PATIENCE", 0.0)
+    said = threading.Event()
+    honest = console.say
+    monkeypatch.setattr(console, "say", lambda words: (honest(words), said.set()))
+    with console.working("comparing \x1b[31m"):
+        assert said.wait(30)
+    assert capsys.readouterr().err == "thresher: comparing \\x1b[31m\n"
+
+
+def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(console, "PATIENCE", 1e6)
+    monkeypatch.setattr(console, "MINUTE", 0.0)
+    with console.rounds_of_a_fit() as progress:
+        progress(1, 4, "error 0.1")
+    with console.counting("reading people.csv") as counted:
+        counted(12_000)
+    assert capsys.readouterr().err.splitlines() == [
+        "thresher: fitting: 25%, 1 of 4 rounds; error 0.1",
+        "thresher: reading people.csv: 12,000 records",
+    ]
+
+
+BARS = r"""
+from thresher.cli import console
+with console.rounds_of_a_fit() as progress:
+    progress(1, 4, "[/red] error \x9b31m")
+    console.say("a message")
+with console.counting("reading [/x] \x1b]0;owned\x07") as counted:
+    counted(5)
+with console.runs_of_experiments() as watch:
+    watch(1.0, 2.0, "forms")
+with console.working("drawing"):
+    pass
+"""
+
+
+def test_bars_in_a_terminal(tmp_path):
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", BARS], stderr=theirs, env={**os.environ, "TERM": "xterm"}
+    )
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            some = os.read(ours, 4096)
+        except OSError:  # Linux: the other end is closed
+            break
+        if not some:
+            break
+        shown += some
+    os.close(ours)
+    assert process.wait(60) == 0
+    text = shown.decode()
+    for words in ("fitting", "25%", "1 of 4 rounds; [/red] error \\x9b31m", "a message",
+                  "reading [/x] \\x1b]0;owned\\x07: 5 records", "running", "50%", "forms",
+                  "drawing"):  # fmt: skip
+        assert words in text, text
+    assert "\x9b" not in text
+    assert "\x07" not in text

@@ -1,0 +1,203 @@
+"""Tasks have stable keys, results survive crashes, and a rerun does only what is missing."""
+
+import dataclasses
+import os
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+from distributed import LocalCluster
+
+from thresher.errors import ParameterError, ResourceError
+from thresher.parallel import cores
+from thresher.reproduction.query_forms import FormTiming
+from thresher.reproduction.running import (
+    Skipped,
+    Store,
+    Task,
+    UnavailableError,
+    Workforce,
+    run_alone,
+    run_missing,
+)
+from thresher.reproduction.tasks import PresentFit
+
+ALONE = Workforce(processes=1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doubling(Task):
+    kind: ClassVar[str] = "doubling"
+    ran: ClassVar[list[int]] = []
+
+    number: int
+    fault: str = ""
+
+    def run(self, sources):
+        self.ran.append(self.number)
+        if self.fault == "crash":
+            raise RuntimeError("the machine is gone")
+        if self.fault == "memory":
+            raise ResourceError("too large for this machine")
+        if self.fault == "library":
+            raise UnavailableError("not installed here")
+        return {"double": 2 * self.number, "cores": cores()}
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    Doubling.ran.clear()
+
+
+def timing(r):
+    return FormTiming(k=4, r=r, rows=5, queries=2, repeats=1)
+
+
+def test_keys_are_the_same_everywhere_and_for_ever():
+    assert timing(1).key == "8c30225c0978649c"
+    assert len({timing(r).key for r in (1, 2, 3, 4)}) == 4
+
+
+def test_every_parameter_is_part_of_the_key():
+    task = PresentFit(data="adult", epsilon=0.1, k=3, r=3, size=4, seed=0)
+    others = {
+        "data": "adult-small", "mechanism": "all0", "epsilon": 1.0, "k": 4, "r": 2, "size": 5,
+        "rounds": 2, "queries_per_round": 7, "synthetic_rows": 9, "optimizer": "adam", "seed": 1,
+        "filtered": True, "selection": "iterative",
+    }  # fmt: skip
+    assert set(others) == {field.name for field in dataclasses.fields(task)}
+    keys = {dataclasses.replace(task, **{name: value}).key for name, value in others.items()}
+    assert len(keys | {task.key}) == len(others) + 1
+
+
+def test_results_are_there_when_the_store_is_opened_again(tmp_path):
+    path = tmp_path / "new" / "results.csv"
+    with Store(path) as store:
+        store.append(Doubling(number=3), {"double": 6, "list": [1.5, 'ε, "quoted"']})
+    with Store(path) as store:
+        assert Doubling(number=3) in store
+        assert Doubling(number=4) not in store
+        assert store[Doubling(number=3)] == {"double": 6, "list": [1.5, 'ε, "quoted"']}
+
+
+def test_half_a_line_is_forgotten_and_what_follows_is_whole(tmp_path):
+    path = tmp_path / "results.csv"
+    with Store(path) as store:
+        store.append(Doubling(number=1), {"double": 2})
+        store.append(Doubling(number=2), {"double": 4})
+    whole = path.read_bytes()
+    for cut in range(1, len(whole.splitlines(keepends=True)[-1])):
+        path.write_bytes(whole[:-cut])
+        with Store(path) as store:
+            assert len(store) == 1
+            store.append(Doubling(number=2), {"double": 4})
+        assert path.read_bytes() == whole
+
+
+def test_a_store_is_written_by_one_process_at_a_time(tmp_path):
+    with (
+        Store(tmp_path / "results.csv"),
+        pytest.raises(ParameterError, match="in use by another run"),
+    ):
+        Store(tmp_path / "results.csv")
+
+
+def test_another_file_is_not_taken_for_a_store(tmp_path):
+    path = tmp_path / "results.csv"
+    path.write_text("name,age\nAda,36\n")
+    with pytest.raises(ParameterError, match="not a store of results"):
+        Store(path)
+    assert path.read_text() == "name,age\nAda,36\n"
+    with pytest.raises(ParameterError, match="cannot be written"):
+        Store(path / "results.csv")
+
+
+def test_a_crash_loses_only_the_runs_in_flight(tmp_path):
+    tasks = [Doubling(number=1), Doubling(number=2), Doubling(number=3, fault="crash")]
+    with Store(tmp_path / "r.csv") as store, pytest.raises(RuntimeError, match="machine is gone"):
+        run_missing(tasks, store, {}, ALONE)
+    Doubling.ran.clear()
+    with Store(tmp_path / "r.csv") as store:
+        assert run_missing([*tasks[:2], Doubling(number=4)], store, {}, ALONE) == []
+        assert store[tasks[1]]["double"] == 4
+    assert Doubling.ran == [4]
+
+
+def test_a_task_listed_twice_runs_once(tmp_path):
+    seen = []
+    with Store(tmp_path / "r.csv") as store:
+        tasks = [Doubling(number=1), Doubling(number=1), Doubling(number=2)]
+        run_missing(tasks, store, {}, ALONE, lambda done, total, kind: seen.append((done, total)))
+        assert run_missing(tasks, store, {}, ALONE) == []
+    assert sorted(Doubling.ran) == [1, 2]
+    assert seen == [(1.0, 2.0), (2.0, 2.0)]
+
+
+@pytest.mark.parametrize("fault", ["memory", "library"])
+def test_what_cannot_run_here_is_told_and_tried_again(tmp_path, fault):
+    task = Doubling(number=1, fault=fault)
+    with Store(tmp_path / "r.csv") as store:
+        for _ in range(2):
+            [skipped] = run_missing([task], store, {}, ALONE)
+            assert isinstance(skipped, Skipped)
+            assert skipped.task == task
+        assert task not in store
+    assert Doubling.ran == [1, 1]
+
+
+@pytest.mark.parametrize("before", [None, "2"])
+def test_a_task_has_one_core_and_leaves_no_trace(monkeypatch, before):
+    monkeypatch.delenv("THRESHER_CORES", raising=False)
+    if before:
+        monkeypatch.setenv("THRESHER_CORES", before)
+    assert run_alone(Doubling(number=1), {})[1]["cores"] == 1
+    assert os.environ.get("THRESHER_CORES") == before
+
+
+def test_processes_of_this_machine(tmp_path):
+    tasks = [timing(r) for r in (1, 2, 3, 4)]
+    with Store(tmp_path / "r.csv") as store:
+        assert run_missing(tasks, store, {}, Workforce(processes=2)) == []
+        assert all(task in store for task in tasks)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as local:
+        yield local
+
+
+def test_a_cluster_of_two_worker_processes(tmp_path, cluster):
+    fits = [
+        PresentFit(
+            data="adult-small", epsilon=1.0, k=2, r=2, size=2, rounds=2, queries_per_round=2,
+            synthetic_rows=20, seed=seed,
+        )
+        for seed in range(4)
+    ]  # fmt: skip
+    with Store(tmp_path / "here.csv") as here, Store(tmp_path / "there.csv") as there:
+        run_missing(fits, here, {}, ALONE)
+        run_missing(fits, there, {}, Workforce(dask=cluster.scheduler_address))
+        assert [there[task]["error"] for task in fits] == [here[task]["error"] for task in fits]
+
+
+def test_workers_with_several_threads_are_refused(tmp_path):
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"
+        ) as local,
+        Store(tmp_path / "r.csv") as store,
+        pytest.raises(ParameterError, match="--nthreads 1"),
+    ):
+        run_missing([timing(1)], store, {}, Workforce(dask=local.scheduler_address))
+
+
+def test_no_scheduler(tmp_path, monkeypatch):
+    monkeypatch.setattr("thresher.reproduction.running.CONNECTING", 0.5)
+    with (
+        Store(tmp_path / "r.csv") as store,
+        pytest.raises(ParameterError, match="no scheduler answers"),
+    ):
+        run_missing([timing(1)], store, {}, Workforce(dask="tcp://127.0.0.1:9"))
