@@ -32,7 +32,7 @@ from thresher.queries import Query, Threshold, Workload
 from thresher.tables import slabs_of
 
 FALSE_ALARM = 1e-7
-CUT = 4.0
+CUT = 3.5
 """The ratio is cut off here, for means are bounded with confidence only if numbers are bounded."""
 
 _BETS = np.geomspace(0.02, 0.95, 10)
