@@ -1,7 +1,9 @@
 """A release on disk: whole or not at all, read back as it was, and nothing else is ever read."""
 
 import errno
+import itertools
 import json
+import math
 import os
 import pickle
 import shutil
@@ -196,9 +198,9 @@ def test_another_version(saved, version):
         load(saved)
 
 
-def test_a_release_from_before_misses_were_told(saved):
+def test_a_release_from_before_prediction_errors_were_stated(saved):
     edit(saved, lambda about: about.pop("miss") and None)
-    assert getattr(load(saved).source, "miss", None) is None
+    assert load(saved).source.prediction_error is None
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/b", "..", ".", "", "./x"])
@@ -210,16 +212,23 @@ def test_files_outside_the_folder_are_not_looked_at(saved, name, monkeypatch):
     monkeypatch.setattr(
         release_folder, "checksum_of", lambda path: looked.append(path) or honest(path)
     )
-    with pytest.raises(ReleaseError, match=r"outside the folder|is missing"):
+    with pytest.raises(ReleaseError, match=r"'files': has an unknown entry"):
         load(saved)
     assert all(path.resolve().parent == saved.resolve() for path in looked)
 
 
-def test_a_file_that_is_read_must_be_listed(saved):
-    for name in ("schema.json", "workload.json", "measurements.csv"):
-        edit(saved, lambda about, name=name: about["files"].pop(name) and None)
-        with pytest.raises(ReleaseError, match=f"lists no .*{name}"):
-            load(saved)
+@pytest.mark.parametrize("name", ["schema.json", "workload.json", "measurements.csv"])
+def test_a_file_that_is_read_must_be_listed(saved, name):
+    edit(saved, lambda about: about["files"].pop(name) and None)
+    with pytest.raises(ReleaseError, match=f"'files': lacks '{name}'"):
+        load(saved)
+
+
+def test_arrays_that_are_read_must_be_listed(saved):
+    [path] = saved.glob("*.npz")
+    edit(saved, lambda about: about["files"].pop(path.name) and None)
+    with pytest.raises(ReleaseError, match=f"lists no {path.name}"):
+        load(saved)
 
 
 class Bomb:
@@ -270,16 +279,90 @@ def test_arrays_of_something_else(saved):
             load(saved)
 
 
-def test_an_array_that_claims_to_be_enormous(saved):
+def archive_of(path, name, shape, dtype, content):
+    """An .npz file with one array, whose header says what it likes."""
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open(f"{name}.npy", "w", force_zip64=True) as file,
+    ):
+        file.write(b"\x93NUMPY\x01\x00\x76\x00" + header.encode())
+        for block in content:
+            file.write(block)
+
+
+@pytest.fixture
+def with_rows(rap, tmp_path):
+    rap.save(tmp_path / "release")
+    return tmp_path / "release"
+
+
+def test_an_array_that_claims_to_be_enormous(with_rows):
+    archive_of(with_rows / "rows.npz", "columns", (10, 99999999999999), "<f4", [b"1234"])
+    edit(with_rows, lambda about: None)
+    with pytest.raises(ReleaseError, match=r"which is not what the schema and release\.json say"):
+        load(with_rows)
+
+
+@pytest.mark.parametrize(
+    ("shape", "words"),
+    [((10, 8), "a larger array than release.json says"),
+     ((10, 2_500_000), "a larger array than release.json says")],
+)  # fmt: skip
+def test_an_archive_that_inflates_to_more_than_the_rows_is_not_inflated(
+    with_rows, monkeypatch, shape, words
+):
+    """100 MB of zeros in 100 KB, as the array itself or behind one of the right size."""
+    archive_of(with_rows / "rows.npz", "columns", shape, "<f4", [bytes(10**6)] * 100)
+    assert (with_rows / "rows.npz").stat().st_size < 150_000
+    edit(with_rows, lambda about: None)
+    monkeypatch.setattr(zipfile.ZipFile, "open", None)  # so nothing can be inflated
+    with pytest.raises(ReleaseError, match=words):
+        load(with_rows)
+
+
+def test_no_release_has_more_rows_than_its_settings_or_the_memory_ceiling_say(with_rows):
+    wide = np.tile(np.eye(5, dtype=np.float32)[:, :1], (2, 9))
+    np.savez(with_rows / "rows.npz", columns=wide)
+    edit(with_rows, lambda about: None)
+    with pytest.raises(ReleaseError, match=r"shape .10, 9. and type <f4"):
+        load(with_rows)
+    edit(with_rows, lambda about: about["settings"].update(synthetic_rows=9))
+    assert load(with_rows).source.rows.count == 9
+    edit(with_rows, lambda about: about["settings"].update(synthetic_rows="many"))
+    assert load(with_rows).source.rows.count == 9
+    edit(with_rows, lambda about: about["settings"].update(synthetic_rows=10**9))
+    with zipfile.ZipFile(with_rows / "rows.npz", "a") as archive:
+        archive.infolist()[0].file_size = 3 << 30
+        archive._didModify = True
+    edit(with_rows, lambda about: None)
+    with pytest.raises(ReleaseError, match=r"holds 3.0 GiB; thresher reads up to 2 GiB"):
+        load(with_rows)
+
+
+def test_an_archive_has_the_expected_arrays_only(saved):
     [path] = saved.glob("*.npz")
-    header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (10, 99999999999999), }"
-    header += b" " * (117 - len(header)) + b"\n"
-    with zipfile.ZipFile(path, "w") as archive:
-        name = "columns" if path.name == "rows.npz" else "table0"
-        archive.writestr(f"{name}.npy", b"\x93NUMPY\x01\x00\x76\x00" + header + b"1234")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("more.npy", b"")
     edit(saved, lambda about: None)
-    with pytest.raises(ReleaseError, match="damaged"):
+    with pytest.raises(ReleaseError, match=f"{path.name} has other arrays than release.json says"):
         load(saved)
+
+
+def test_tables_in_another_order_of_memory_are_the_same(gaussian, tmp_path):
+    gaussian.save(tmp_path / "release")
+    measured = {f"table{i}": m.counts for i, m in enumerate(gaussian.measurements)}
+    np.savez(
+        tmp_path / "release" / "tables.npz",
+        **{name: np.asfortranarray(counts) for name, counts in measured.items()},
+    )
+    edit(tmp_path / "release", lambda about: None)
+    for m, counts in zip(load(tmp_path / "release").measurements, measured.values(), strict=True):
+        assert np.array_equal(m.counts, counts)
+
+
+def table(sigma):
+    return {"features": ["age", "to,wn"], "r": 2, "sigma": sigma}
 
 
 CHANGES = {
@@ -309,6 +392,38 @@ CHANGES = {
     "tables without sigma": lambda about: {**about, "measured_tables": [{"features": ["age"]}]},
     "files in words": lambda about: {**about, "files": "all"},
     "files without names": lambda about: {**about, "files": None},
+    "n of 400 digits": lambda about: {**about, "n": 10**400},
+    "n is true": lambda about: {**about, "n": True},
+    "settings in a number": lambda about: {**about, "settings": 5},
+    "versions in a list": lambda about: {**about, "versions": []},
+    "versions in numbers": lambda about: {**about, "versions": {"numpy": 2}},
+    "randomness in words": lambda about: {**about, "secure_randomness": "no"},
+    "a sigma of 0": lambda about: {**about, "measured_tables": [table(0.0)]},
+    "a sigma below 0": lambda about: {**about, "measured_tables": [table(-1.0)]},
+    "a sigma that is no number": lambda about: {**about, "measured_tables": [table(math.nan)]},
+    "an infinite sigma": lambda about: {**about, "measured_tables": [table(math.inf)]},
+    "epsilon as a number": lambda about: about["budget"].update(epsilon=1.0),
+    "epsilon without delta": lambda about: about["budget"].update(
+        epsilon="1", delta=None, accounting="tight"
+    ),
+    "epsilon without its conversion": lambda about: about["budget"].update(
+        epsilon="1", delta="1/90000", accounting=None
+    ),
+    "an enormous epsilon": lambda about: about["budget"].update(
+        epsilon="1" + "0" * 400, delta="1/90000", accounting="tight"
+    ),
+    "a fraction that would take forever": lambda about: {**about, "spent": "1e-30000000"},
+    "a fraction of 5,000 digits": lambda about: {**about, "spent": "1/" + "3" * 5000},
+    "more spent than given": lambda about: {**about, "spent": "1000"},
+    "another promise": lambda about: about["promise"].update(epsilon=0.001),
+    "another delta": lambda about: about["promise"].update(delta=0.5),
+    "half a character": lambda about: about["settings"].update(note="\ud800"),
+    "half a character in a key": lambda about: about["settings"].update({"\ud800": 1}),
+    "half a character in the mechanism": lambda about: {**about, "mechanism": "\ud800"},
+    "an escape in the mechanism": lambda about: {**about, "mechanism": "\x1b[31mrap"},
+    "an escape in a version": lambda about: {**about, "versions": {"numpy": "\x9b31m"}},
+    "an escape in the date": lambda about: {**about, "created": "\x1b[31m"},
+    "more queries than there are": lambda about: {**about, "measured_queries": 10**6},
     "no settings": lambda about: about.pop("settings") and {**about, "settings_": 0},
 }
 
@@ -316,8 +431,64 @@ CHANGES = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_forged_entries_are_clear_errors(saved, name):
     edit(saved, CHANGES[name])
-    with pytest.raises(ReleaseError, match="release"):
-        load(saved)
+    refused(saved)
+
+
+def refused(folder):
+    """A ReleaseError in one line that does nothing to a terminal."""
+    with pytest.raises(ReleaseError, match="release") as caught:
+        load(folder)
+    assert str(caught.value).isprintable()
+
+
+def test_an_integer_of_5000_digits(saved):
+    path = saved / "release.json"
+    path.write_text(path.read_text().replace('"n": 300', '"n": ' + "9" * 5000))
+    refused(saved)
+
+
+@pytest.mark.parametrize(
+    ("entry", "value"),
+    [("sigma", "0"), *itertools.product(
+        ["sigma", "noisy_count"], ["nan", "inf", "-inf", "-1.5", "", "1e400", "0x1", "1_0"])],
+)  # fmt: skip
+def test_numbers_that_cannot_have_been_measured(with_rows, entry, value):
+    row = {"query": "age=20", "noisy_count": "3", "sigma": "2.0", entry: value}
+    forged = "query,noisy_count,sigma\r\n" + ",".join(row.values()) + "\r\n"
+    (with_rows / "measurements.csv").write_text(forged)
+    edit(with_rows, lambda about: {**about, "measured_queries": 1})
+    refused(with_rows)
+
+
+def rows_like(rap):
+    honest = rap.source.rows.columns
+    return {
+        "all zero": np.zeros_like(honest),
+        "complex": honest.astype(np.complex64),
+        "of 64 bits": honest.astype(np.float64),
+        "half": honest / 2,
+        "one feature too much": np.concatenate([honest[:5] + honest[5:] / 2, honest[5:]]) / 1.5,
+        "endless": np.where(honest > 0, np.inf, honest).astype(np.float32),
+    }
+
+
+@pytest.mark.parametrize("kind", ["all zero", "complex", "of 64 bits", "half",
+                                  "one feature too much", "endless"])  # fmt: skip
+def test_rows_that_are_no_probabilities(rap, with_rows, kind):
+    np.savez(with_rows / "rows.npz", columns=rows_like(rap)[kind])
+    edit(with_rows, lambda about: None)
+    refused(with_rows)
+
+
+def test_terminal_escapes_in_a_release_reach_no_terminal(with_rows):
+    (with_rows / "measurements.csv").write_text(
+        "query,noisy_count,sigma\nage=\x1b[31m20\x9b,1,1.0\n"
+    )
+    edit(with_rows, lambda about: None)
+    refused(with_rows)
+    (with_rows / "schema.json").write_text('{"format": "thresher-schema", "version": "\\u001b[2J"}')
+    edit(with_rows, lambda about: None)
+    refused(with_rows)
 
 
 @pytest.mark.parametrize(
@@ -327,6 +498,10 @@ def test_forged_entries_are_clear_errors(saved, name):
         ("measurements.csv", "query,noisy_count,sigma\nshoe=20,1,1.0\n"),
         ("measurements.csv", "query,noisy_count,sigma\nage=20\n"),
         ("measurements.csv", "query\nage=20\n"),
+        ("measurements.csv", ""),
+        ("measurements.csv", "query,noisy_count,sigma\n" + "x" * 131_073 + ",1,1.0\n"),
+        ("measurements.csv", 'query,noisy_count,sigma\n"age=20,1,1.0\n'),
+        ("workload.json", '{"thresholds": [{"features": ["age"], "r": ' + "1" * 5000 + "}]}"),
         ("measurements.csv", "query,noisy_count,sigma\nage=20," + "9" * 30 + ",1.0\n"),
         ("schema.json", "{}"),
         ("workload.json", "{}"),
@@ -336,8 +511,7 @@ def test_forged_entries_are_clear_errors(saved, name):
 def test_forged_files_are_clear_errors(saved, file, content):
     (saved / file).write_text(content)
     edit(saved, lambda about: None)
-    with pytest.raises(ReleaseError, match="release"):
-        load(saved)
+    refused(saved)
 
 
 def test_what_stands_there_is_not_overwritten_unasked(rap, gaussian, tmp_path):

@@ -13,9 +13,10 @@ Nothing is ever unpickled, and nothing is run: JSON, CSV and plain arrays only.
 import csv
 import io
 import math
+import re
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,8 @@ from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.rows import RelaxedRows
-from thresher.release.document import FORMAT, VERSION, checksum_of, seal_of
+from thresher.release.arrays import Expected, read_arrays
+from thresher.release.document import check_document, checksum_of
 from thresher.release.release import Release
 from thresher.release.sources import (
     TOLERANCE,
@@ -40,146 +42,156 @@ from thresher.release.sources import (
     SyntheticRows,
     Zeros,
 )
-from thresher.release.writing import check_free
+from thresher.release.writing import HEADS, check_free
 from thresher.schema import Schema
 
 __all__ = ["check_free", "load"]
 
 WITH_ROWS = (SyntheticRows.kind, RowsAndTables.kind)
 
+MOST_ROWS = 10_000
+"""The most synthetic rows of a release whose settings do not say how many it has."""
+
+LARGEST_SIGMA = 10**15
+
+SUM_TOLERANCE = 1e-3
+"""How far the shares of a feature's values in a synthetic row may be from adding up to 1."""
+
 _DAMAGE = (
     *(KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError, EOFError),
-    *(MemoryError, RuntimeError, zipfile.BadZipFile, zlib.error),
+    *(MemoryError, RuntimeError, csv.Error, zipfile.BadZipFile, zlib.error),
 )
-"""What Python's own readers raise when a file is not what it should be."""
+"""What the readers of Python and numpy raise when a file is not what it should be."""
 
 
 def load(path: str | Path) -> Release:
-    """Read a release folder.
+    """Read a release folder. All of it is checked before anything is returned.
 
     Args:
         path: The folder.
 
     Raises:
-        ReleaseError: It is no release, a file of it is missing or changed, or it is of a version
-            that this thresher does not read.
+        ReleaseError: It is no release, a file of it is missing or changed, its contents make no
+            sense, or it is of a version that this thresher does not read.
     """
     folder = Path(path)
-    if not (folder / "release.json").is_file():
-        raise ReleaseError(f"{folder} is not a release: it has no file release.json")
     try:
+        if not (folder / "release.json").is_file():
+            raise ReleaseError("is not a release: it has no file release.json")
         about = read_json(folder / "release.json", ReleaseError)
-        if not isinstance(about, dict) or about.get("format") != FORMAT:
-            raise ReleaseError("release.json is not that of a release")
-        if about.get("version") != VERSION:
-            raise ReleaseError(
-                f"it is of version {about.get('version')!r}; this thresher reads {VERSION}"
-            )
-        if about.get("checksum") != seal_of(about):
-            raise ReleaseError("the file release.json is damaged or was changed")
-        for name, checksum in about["files"].items():
-            if Path(name).name != name:
-                raise ReleaseError(f"release.json names a file outside the folder: {name!r}")
-            if not (folder / name).is_file():
-                raise ReleaseError(f"the file {name} is missing")
-            if checksum_of(folder / name) != checksum:
-                raise ReleaseError(f"the file {name} is damaged or was changed")
+        check_document(about)
+        _check_files(folder, about)
         return _read(folder, about)
     except OSError as fault:
-        raise ReleaseError(f"{folder} cannot be read: {fault.strerror}") from None
-    except ReleaseError as fault:
-        raise ReleaseError(f"{folder}: {fault}") from None
+        raise _error(folder, f"cannot be read: {fault.strerror}") from None
     except ThresherError as fault:
-        raise ReleaseError(f"{folder} is damaged: {fault}") from None
+        raise _error(folder, str(fault)) from None
     except _DAMAGE:
-        raise ReleaseError(f"{folder} is damaged: its files do not hold a whole release") from None
+        raise _error(folder, "is damaged: its files do not make up a whole release") from None
+
+
+def _error(folder: Path, words: str) -> ReleaseError:
+    """An error in one line that can do nothing to a terminal, whatever the files hold."""
+    line = f"{folder}: {words.splitlines()[0] if words else 'is damaged'}"
+    return ReleaseError("".join(c if c.isprintable() else repr(c)[1:-1] for c in line))
+
+
+def _check_files(folder: Path, about: dict[str, Any]) -> None:
+    needed = {"tables.npz"} if about["measured_tables"] else set()
+    needed |= {"rows.npz"} if about["answers_from"] in WITH_ROWS else set()
+    if unlisted := needed - set(about["files"]):
+        raise ReleaseError(f"release.json lists no {', '.join(sorted(unlisted))}")
+    for name, checksum in about["files"].items():
+        if not (folder / name).is_file():
+            raise ReleaseError(f"the file {name} is missing")
+        if checksum_of(folder / name) != checksum:
+            raise ReleaseError(f"the file {name} is damaged or was changed")
 
 
 def _read(folder: Path, about: dict[str, Any]) -> Release:
-    needed = {"schema.json", "workload.json", "measurements.csv"}
-    needed |= {"tables.npz"} if about["measured_tables"] else set()
-    needed |= {"rows.npz"} if about["answers_from"] in WITH_ROWS else set()
-    if needed - set(about["files"]):
-        raise ReleaseError(
-            f"release.json lists no {', '.join(sorted(needed - set(about['files'])))}"
-        )
     schema = Schema.load(folder / "schema.json")
     if schema.fingerprint != about["schema"]:
         raise ReleaseError("schema.json is not the schema of this release")
-    n = about["n"]
-    if not isinstance(n, int) or n < 1:
-        raise ReleaseError(f"release.json says that n is {n!r}, which is no number of records")
-    measurements: list[Measurement] = [
-        *_read_queries(folder / "measurements.csv", schema, n),
-        *_read_tables(folder, about["measured_tables"], schema, n),
-    ]
-    given = about["budget"]
-    return Release(
+    n = int(about["n"])
+    queries = [*_read_queries(folder / "measurements.csv", schema, n)]
+    if len(queries) != about["measured_queries"]:
+        raise ReleaseError("measurements.csv has not as many lines as release.json says")
+    measurements: list[Measurement] = [*queries]
+    measurements += _read_tables(folder, about["measured_tables"], schema, n)
+    release = Release(
         schema=schema,
         n=n,
         workload=Workload.load(folder / "workload.json", schema),
-        mechanism=str(about["mechanism"]),
+        mechanism=about["mechanism"],
         settings=about["settings"],
-        budget=Budget(
-            Fraction(given["rho"]),
-            None if given["epsilon"] is None else Fraction(given["epsilon"]),
-            None if given["delta"] is None else Fraction(given["delta"]),
-            given["accounting"],
-        ),
+        budget=_read_budget(about["budget"]),
         spent=Fraction(about["spent"]),
         measurements=tuple(measurements),
         source=_read_source(folder, about, measurements, schema),
-        is_secure=bool(about["secure_randomness"]),
-        created=str(about["created"]),
+        is_secure=about["secure_randomness"],
+        created=about["created"],
         versions=about["versions"],
     )
+    _check_promise(release, about["promise"])
+    return release
+
+
+def _read_budget(given: dict[str, Any]) -> Budget:
+    epsilon, delta = (
+        None if given[name] is None else Fraction(given[name]) for name in ("epsilon", "delta")
+    )
+    return Budget(Fraction(given["rho"]), epsilon, delta, given["accounting"])
+
+
+def _check_promise(release: Release, promise: dict[str, float]) -> None:
+    if release.spent > release.budget.rho:
+        raise ReleaseError("release.json says that more was spent than the budget")
+    for name, value in (("epsilon", release.epsilon), ("delta", float(release.delta))):
+        if not math.isclose(value, promise[name], rel_tol=1e-6):
+            raise ReleaseError(f"release.json promises another {name} than its budget")
 
 
 def _read_source(
     folder: Path, about: dict[str, Any], measurements: Sequence[Measurement], schema: Schema
 ) -> AnswerSource:
     error, tolerance, largest = (about.get(n) for n in ("miss", "reach", "largest_fitted"))
-    for name, value in (("miss", error), ("reach", tolerance), ("largest_fitted", largest)):
-        if value is not None and not 0.0 <= value < math.inf:
-            raise ReleaseError(f"release.json says that {name} is {value!r}")
     kind = about["answers_from"]
     if kind == Zeros.kind:
         return Zeros()
     if kind == NoisyTables.kind:
         return NoisyTables.of(measurements, schema)
-    if kind not in WITH_ROWS:
-        raise ReleaseError(f"its answers come from {kind!r}, which this thresher does not know")
-    rows = _read_rows(folder, schema)
+    rows = _read_rows(folder, about["settings"].get("synthetic_rows"), schema)
     if kind == SyntheticRows.kind:
         return SyntheticRows(rows, schema, error)
     tolerance = TOLERANCE if tolerance is None else tolerance
+    largest = None if largest is None else int(largest)
     return RowsAndTables.of(rows, schema, error, measurements, tolerance, largest)
 
 
-def _read_rows(folder: Path, schema: Schema) -> RelaxedRows:
-    with np.load(folder / "rows.npz", allow_pickle=False) as file:
-        columns = np.ascontiguousarray(file["columns"], dtype=np.float32)
+def _read_rows(folder: Path, stated: object, schema: Schema) -> RelaxedRows:
+    most = stated if isinstance(stated, int) and stated >= 1 else MOST_ROWS
+    expected = Expected((schema.width, None), "<f4", longest=most)
+    columns = np.ascontiguousarray(
+        read_arrays(folder / "rows.npz", {"columns": expected})["columns"]
+    )
     if not (columns.min() >= 0.0 and columns.max() <= 1.0):  # nor NaN
         raise ReleaseError("rows.npz holds numbers that are not probabilities")
+    sums = np.add.reduceat(columns, schema.offsets, axis=0)
+    if np.abs(sums - 1.0).max() > SUM_TOLERANCE:
+        raise ReleaseError("rows.npz holds rows whose probabilities do not add up to 1")
     return RelaxedRows(columns, schema.sizes)
 
 
-def _read_queries(path: Path, schema: Schema, n: int) -> list[QueryMeasurement]:
-    rows = csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8"), newline=""))
-    return [
-        QueryMeasurement(
-            Query.parse(row["query"], schema), _whole(row["noisy_count"]), float(row["sigma"]), n
-        )
-        for row in rows
-    ]
-
-
-def _whole(text: str) -> int:
-    """A count as it can have been measured: a 64-bit integer."""
-    count = int(text)
-    if abs(count) >= 2**63:
-        raise ReleaseError("measurements.csv holds a count that cannot have been measured")
-    return count
+def _read_queries(path: Path, schema: Schema, n: int) -> Iterator[QueryMeasurement]:
+    lines = csv.reader(io.StringIO(path.read_bytes().decode("utf-8"), newline=""), strict=True)
+    if next(lines, None) != HEADS:
+        raise ReleaseError(f"{path.name} must begin with {','.join(HEADS)}")
+    for text, count, sigma in lines:
+        if not re.fullmatch(r"-?[0-9]{1,19}", count) or abs(int(count)) >= 2**63:
+            raise ReleaseError(f"{path.name} holds a count that cannot have been measured")
+        if not re.fullmatch(r"[0-9.e+-]{1,40}", sigma) or not 0 < float(sigma) <= LARGEST_SIGMA:
+            raise ReleaseError(f"{path.name} holds a sigma that is no number above 0")
+        yield QueryMeasurement(Query.parse(text, schema), int(count), float(sigma), n)
 
 
 def _read_tables(
@@ -187,12 +199,11 @@ def _read_tables(
 ) -> list[TableMeasurement]:
     if not listed:
         return []
-    measured = []
-    with np.load(folder / "tables.npz", allow_pickle=False) as file:
-        for i, entry in enumerate(listed):
-            threshold = Threshold(entry["features"], entry["r"])
-            counts = file[f"table{i}"]
-            if counts.shape != threshold.shape(schema) or counts.dtype != np.int64:
-                raise ReleaseError(f"tables.npz does not hold the table of {threshold}")
-            measured.append(TableMeasurement(threshold, counts, float(entry["sigma"]), n))
-    return measured
+    thresholds = [Threshold(entry["features"], int(entry["r"])) for entry in listed]
+    names = [f"table{i}" for i in range(len(listed))]
+    expected = (Expected(threshold.shape(schema), "<i8") for threshold in thresholds)
+    arrays = read_arrays(folder / "tables.npz", dict(zip(names, expected, strict=True)))
+    return [
+        TableMeasurement(threshold, arrays[name], float(entry["sigma"]), n)
+        for threshold, name, entry in zip(thresholds, names, listed, strict=True)
+    ]

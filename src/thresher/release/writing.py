@@ -24,6 +24,9 @@ from thresher.schema import Schema
 if TYPE_CHECKING:
     from thresher.release.release import Release
 
+HEADS = ["query", "noisy_count", "sigma"]
+"""The first line of measurements.csv."""
+
 
 def check_free(path: Path, overwrite: bool) -> None:
     """Raise a ReleaseError if the path exists; a release may be overwritten, nothing else may."""
@@ -115,6 +118,6 @@ def _about(
 def _write_queries(path: Path, measured: Sequence[QueryMeasurement], schema: Schema) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
-        writer.writerow(["query", "noisy_count", "sigma"])
+        writer.writerow(HEADS)
         for m in measured:
             writer.writerow([m.query.text(schema), m.count, repr(m.sigma)])
