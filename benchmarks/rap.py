@@ -20,7 +20,7 @@ WORKLOADS = Path(__file__).parents[2] / "shared" / "data" / "workloads.json"
 
 @dataclass(frozen=True)
 class Case:
-    """One fit, and what the authors' implementation is known to take or to reach."""
+    """One fit, and what the authors' implementation is known to take or to achieve."""
 
     data: str
     k: int

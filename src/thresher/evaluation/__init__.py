@@ -1,4 +1,4 @@
-"""How good answers are. Everything here touches private data: not for publication."""
+"""How wrong answers are, present and future. It looks at private data: not for publication."""
 
 from typing import TYPE_CHECKING
 

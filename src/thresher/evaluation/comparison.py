@@ -19,6 +19,14 @@ def compare(release: Release, records: Records, workload: Workload, seed: int) -
         records: The private records it was made from.
         workload: The queries to compare on.
         seed: Seeds the baselines' noise: an experiment, not a release.
+
+    Example:
+        >>> import thresher as th
+        >>> data = th.datasets.adult()
+        >>> work = th.Workload(data.schema, [th.Threshold(("sex", "race"))])
+        >>> release = th.GaussianJoint(epsilon=1.0).fit(data, work)
+        >>> list(compare(release, data, work, seed=0))
+        ['release', 'all0', 'gaussian_per_query', 'gaussian_joint']
     """
     compared = {"release": errors_of(release.source.table, records, workload)}
     for kind in BASELINES:

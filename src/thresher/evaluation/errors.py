@@ -19,7 +19,16 @@ from thresher.tables import AnswersOf, Table, slabs_of
 
 @dataclass(frozen=True)
 class Errors:
-    """The maximum error of each threshold of a workload, in order."""
+    """How wrong the answers to a workload are. Not for publication.
+
+    Attributes:
+        by_threshold: The maximum error of each threshold, in order.
+
+    Example:
+        >>> errors = Errors((0.1, 0.3))
+        >>> errors.max, errors.mean_max
+        (0.3, 0.2)
+    """
 
     by_threshold: tuple[float, ...]
 
@@ -35,7 +44,21 @@ class Errors:
 
 
 def errors_of(answers_of: AnswersOf, records: Records, workload: Workload) -> Errors:
-    """Compare answers with the truth, threshold by threshold, slab by slab."""
+    """Compare answers with the truth, threshold by threshold, slab by slab. Not for publication.
+
+    Args:
+        answers_of: The answers, such as those of `release.source.table`.
+        records: The private records.
+        workload: The thresholds to compare on.
+
+    Example:
+        >>> import thresher as th
+        >>> data = th.datasets.adult()
+        >>> work = th.Workload(data.schema, [th.Threshold(("sex",)), th.Threshold(("race",))])
+        >>> zeros = th.All0(epsilon=1.0).fit(data, work)
+        >>> [round(error, 3) for error in errors_of(zeros.source.table, data, work).by_threshold]
+        [0.668, 0.855]
+    """
 
     def worst(threshold: Threshold) -> float:
         truth, answers = exact_table(records, threshold), answers_of(threshold)
@@ -66,6 +89,13 @@ def present_error(release: Release, records: Records, workload: Workload | None 
     Args:
         release: The release.
         records: The private records it was made from.
-        workload: The workload; the release's own if not given.
+        workload: The workload; that of the release if not given.
+
+    Example:
+        >>> import thresher as th
+        >>> data = th.datasets.adult()
+        >>> work = th.Workload(data.schema, [th.Threshold(("sex",))])
+        >>> present_error(th.GaussianJoint(rho=1).fit(data, work), data) < 0.001
+        True
     """
     return errors_of(release.source.table, records, workload or release.workload).max

@@ -1,4 +1,4 @@
-"""What a fit will cost in time and memory, told before any budget is spent."""
+"""The time and memory that a fit will take, known before any budget is spent."""
 
 import os
 import time
@@ -10,6 +10,7 @@ import numpy as np
 from thresher.errors import ResourceError
 
 LONGEST = 7 * 24 * 3600.0
+"""The most seconds of a fit that is not refused: a week."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,10 @@ class Estimate:
         seconds: About how long.
         memory: About how many bytes at the most.
         advice: What to change if that is too much.
+
+    Example:
+        >>> print(Estimate(seconds=90.0, memory=3 << 29, advice="take fewer rounds"))
+        about 90 s and 1.50 GiB
     """
 
     seconds: float
