@@ -12,17 +12,23 @@ from thresher.errors import ThresherError
 def read_json(path: str | Path, error: type[ThresherError]) -> Any:
     """The JSON value in a file; `error` says in words why there is none."""
     try:
-        return json.loads(Path(path).read_text("utf-8-sig"))
+        text = Path(path).read_text("utf-8-sig")
     except OSError as fault:
         raise error(f"cannot be read: {fault.strerror}") from None
     except UnicodeDecodeError:
         raise error("is not text in UTF-8") from None
+    except ValueError:
+        raise error("cannot be read: its name holds a NUL character") from None
+    try:
+        return json.loads(text)
     except json.JSONDecodeError as fault:
         raise error(
             f"is not JSON: {fault.msg} at line {fault.lineno}, column {fault.colno}"
         ) from None
     except RecursionError:
         raise error("is not JSON that can be read: it is nested too deeply") from None
+    except ValueError:
+        raise error("is not JSON that can be read: it holds a number of too many digits") from None
 
 
 def write_json(path: str | Path, value: object) -> None:
