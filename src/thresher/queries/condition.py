@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from thresher.errors import QueryError
+from thresher.queries.wording import plain, shown
 from thresher.schema import Categorical, Schema
 
 
@@ -32,5 +33,7 @@ def code_of(schema: Schema, name: str, value: object) -> int:
     if code is None:
         known = ", ".join(feature.labels[:12]) + (", …" if feature.size > 12 else "")
         kind = "values" if isinstance(feature, Categorical) else "values or bins"
-        raise QueryError(f"feature {name!r} has no value {value!r}; its {kind}: {known}")
+        raise QueryError(
+            f"feature {name!r} has no value {shown(value)}; its {kind}: {plain(known)}"
+        )
     return code

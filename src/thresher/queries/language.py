@@ -17,15 +17,21 @@ from dataclasses import dataclass
 
 from thresher.errors import QueryError
 from thresher.queries.condition import Condition, code_of
+from thresher.queries.wording import plain
 from thresher.schema import Schema
 from thresher.schema.features import Categorical, Feature
 
 OPENING = re.compile(r"\s*(?:(all)|(any)|(\d{1,9}))\s+of\s*:", re.IGNORECASE)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _OPERATOR = re.compile(r"\s*(!=|=|not\s+in\s*(?=\{)|in\s*(?=\{))\s*")
-_NAME_END = re.compile(r"\s*(?:!=|=|,|$)|\s+(?:not\s+)?in\s*\{")
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+# Written so that every run of blanks or digits is scanned once, however long it is.
+_NAME_END = re.compile(r"!=|=|,|$|(?<!\s)\s+(?:!=|=|,|$|(?:not\s+)?in\s*\{)")
+_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"({_NUMBER})?\s*\.\.\s*({_NUMBER})?")
+
+
+MOST_AROUND = 200
+"""Characters of the text that a message shows on each side of the faulty one."""
 
 
 class ParseError(QueryError):
@@ -33,11 +39,21 @@ class ParseError(QueryError):
 
     def __init__(self, text: str, position: int, fault: str) -> None:
         self.position = position
-        line = text.replace("\n", " ").replace("\t", " ")
-        near = f"{line[position : position + 20]!r}" if position < len(text) else "the end"
+        near = repr(text[position : position + 20]) if position < len(text) else "the end"
+        before, after = plain(_end_of(text[:position])), plain(_start_of(text[position:]))
         super().__init__(
-            f"at character {position + 1} ({near}): {fault}\n  {line}\n  {' ' * position}^"
+            f"at character {position + 1} ({near}): {plain(fault)}\n"
+            f"  {before}{after}\n"
+            f"  {' ' * len(before)}^"
         )
+
+
+def _end_of(text: str) -> str:
+    return text if len(text) <= MOST_AROUND else f"…{text[-MOST_AROUND:]}"
+
+
+def _start_of(text: str) -> str:
+    return text if len(text) <= MOST_AROUND else f"{text[:MOST_AROUND]}…"
 
 
 def parse(text: str, schema: Schema) -> tuple[list[Condition], int]:

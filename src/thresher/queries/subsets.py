@@ -11,6 +11,7 @@ import random
 from collections.abc import Iterable, Sequence
 
 from thresher.errors import ParameterError, QueryError
+from thresher.queries.wording import shown
 from thresher.schema import Schema
 
 
@@ -19,7 +20,7 @@ def check_k(schema: Schema, k: int) -> None:
     if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= len(schema):
         raise ParameterError(
             f"k must be a whole number from 1 to d = {len(schema)} (the number of features), "
-            f"not {k!r}"
+            f"not {shown(k)}"
         )
 
 

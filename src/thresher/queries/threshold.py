@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from thresher.errors import QueryError
+from thresher.queries.wording import shown
 from thresher.schema import Schema
 
 
@@ -32,24 +33,28 @@ class Threshold:
 
     def __init__(self, features: Iterable[str], r: int | None = None) -> None:
         if isinstance(features, str):
-            raise QueryError(f"the features of a threshold are a list of names, not {features!r}")
+            raise QueryError(
+                f"the features of a threshold are a list of names, not {shown(features)}"
+            )
         named = tuple(features)
         r = len(named) if r is None else r
+        seen: set[str] = set()
         for name in named:
             if not isinstance(name, str):
-                raise QueryError(f"a threshold names its features by text, not by {name!r}")
-            if named.count(name) > 1:
-                raise QueryError(f"the threshold names the feature {name!r} twice")
+                raise QueryError(f"a threshold names its features by text, not by {shown(name)}")
+            if name in seen:
+                raise QueryError(f"the threshold names the feature {shown(name)} twice")
+            seen.add(name)
         if not named:
             raise QueryError("a threshold needs at least one feature")
         if not isinstance(r, int) or isinstance(r, bool) or not 1 <= r <= len(named):
             raise QueryError(
                 f"r must be a whole number from 1 to k = {len(named)} (the number of features), "
-                f"not {r!r}"
+                f"not {shown(r)}"
             )
         object.__setattr__(self, "features", named)
         object.__setattr__(self, "r", r)
-        object.__setattr__(self, "_members", frozenset(named))
+        object.__setattr__(self, "_members", frozenset(seen))
 
     @property
     def k(self) -> int:
