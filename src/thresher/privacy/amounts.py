@@ -5,11 +5,22 @@ times, while the float `1 / 11` is another, slightly different, number.
 """
 
 import numbers
+import re
 from fractions import Fraction
 
 from thresher.errors import BudgetError, ThresherError
 
 Amount = Fraction | int | float | str
+
+MOST_BITS = 8192
+"""Bits of the numerator and of the denominator: exact arithmetic with these takes microseconds."""
+LARGEST_AMOUNT = 10**300
+"""Any larger amount would not be a float, which messages and estimates need."""
+LONGEST_TEXT = 6000
+"""Enough for any fraction of numbers of `MOST_BITS`, written out."""
+LONGEST_SHOWN = 60
+
+_EXPONENT = re.compile(r"[eE]([-+]?[\d_]+)\s*$")
 
 
 def exact(amount: Amount, name: str, error: type[ThresherError] = BudgetError) -> Fraction:
@@ -34,7 +45,13 @@ def exact(amount: Amount, name: str, error: type[ThresherError] = BudgetError) -
     fraction = _read(amount)
     if fraction is None or fraction <= 0:
         raise error(
-            f"{name} must be a finite number above 0, not {amount!r}; try {name}=Fraction(1, 10)"
+            f"{name} must be a finite number above 0, not {_shown(amount)}; "
+            f"try {name}=Fraction(1, 10)"
+        )
+    if fraction > LARGEST_AMOUNT or _bits(fraction) > MOST_BITS:
+        raise error(
+            f"{name} must be at most 1e300, and a fraction of numbers below 2^{MOST_BITS}, not "
+            f"{_shown(amount)}; try {name}=Fraction(1, 10)"
         )
     return fraction
 
@@ -43,8 +60,10 @@ def _read(amount: object) -> Fraction | None:
     if isinstance(amount, bool):
         return None
     try:
-        if isinstance(amount, Fraction | str):
-            return Fraction(amount)
+        if isinstance(amount, str):
+            return _of_text(amount)
+        if isinstance(amount, Fraction):
+            return amount
         if isinstance(amount, numbers.Integral):
             return Fraction(int(amount))
         if isinstance(amount, numbers.Real):
@@ -52,3 +71,24 @@ def _read(amount: object) -> Fraction | None:
     except (ValueError, OverflowError, ZeroDivisionError):
         pass
     return None
+
+
+def _of_text(text: str) -> Fraction | None:
+    """The number that a text states; None if reading it would take for ever: "1e-30000000"."""
+    exponent = _EXPONENT.search(text[-LONGEST_TEXT:])
+    if len(text) > LONGEST_TEXT or (exponent and abs(int(exponent[1])) > MOST_BITS):
+        return None
+    return Fraction(text)
+
+
+def _bits(fraction: Fraction) -> int:
+    return max(fraction.numerator.bit_length(), fraction.denominator.bit_length())
+
+
+def _shown(amount: object) -> str:
+    """An amount, as an error message can show it."""
+    try:
+        shown = repr(amount)
+    except ValueError:  # Python does not print integers of more than 4300 digits
+        return "a number of thousands of digits"
+    return shown if len(shown) <= LONGEST_SHOWN else shown[:LONGEST_SHOWN] + "…"

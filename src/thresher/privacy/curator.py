@@ -17,7 +17,7 @@ from typing import NoReturn, TypeVar
 from weakref import WeakKeyDictionary
 
 from thresher.data.records import Records
-from thresher.errors import ParameterError
+from thresher.errors import ParameterError, ResourceError
 from thresher.privacy.access import Access
 from thresher.privacy.budget import Account, Budget
 from thresher.privacy.ledger import Ledger
@@ -28,6 +28,9 @@ from thresher.schema import Schema
 
 REQUESTS = (Select, SelectTable, Measure, Choose)
 """All that can be asked. Nothing else gets to see the records."""
+
+MOST_RECORDS = 2**40
+"""Up to so many records, no arithmetic on scores can leave 64 bits."""
 
 Result = TypeVar("Result")
 
@@ -70,6 +73,8 @@ class Curator(Access):
         randomness: Randomness | None = None,
         spent: Fraction = Fraction(0),
     ) -> None:
+        if records.n > MOST_RECORDS:
+            raise ResourceError(f"a Curator takes up to 2^40 records, not {records.n}")
         _records[self] = records
         self._account = Account(budget)
         if spent:

@@ -22,7 +22,7 @@ from thresher.privacy.measurements import (
 from thresher.privacy.noise import add_noise, variance_for
 from thresher.privacy.randomness import Randomness
 from thresher.privacy.request import Counts, Request, Saved
-from thresher.privacy.scores import AnswersChangedError, WorkloadScores
+from thresher.privacy.scores import WorkloadScores
 from thresher.privacy.selection import levelwise_selection
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
@@ -33,8 +33,8 @@ from thresher.tables import AnswersOf, check_fits
 MOST_QUERIES = 10**13
 """Beyond this many queries, looking at each of them once would take weeks."""
 
-TRIES = 3
-"""How often a selection is begun anew when the public answers change under it."""
+LARGEST_HANDICAP = 2**60
+"""With it, and at most `curator.MOST_RECORDS` records, no score leaves the range of the sampler."""
 
 _NONE: Counts = np.empty(0, dtype=np.int64)
 
@@ -54,8 +54,12 @@ class Select(Request[list[Query]]):
 
     def check(self, schema: Schema, rho: Fraction) -> None:
         _check_workload(self.workload, schema)
-        if not isinstance(self.count, int | np.integer) or self.count < 1:
+        _check_callable(self.answers_of, "answers_of")
+        if not _is_whole(self.count) or self.count < 1:
             raise ParameterError(f"count must be a whole number of at least 1, not {self.count!r}")
+        for query in self.excluding:
+            if not isinstance(query, Query):
+                raise ParameterError(f"excluding must name queries, not {query!r}")
         if not self.left:
             raise ParameterError("there is no query left to choose: all are excluded")
 
@@ -71,18 +75,16 @@ class Select(Request[list[Query]]):
         return self.workload.query_count - len(self.excluded)
 
     def run(self, records: Records, rho: Fraction, randomness: Randomness) -> list[Query]:
-        for _ in range(TRIES):
-            scores = WorkloadScores(records, self.workload, self.answers_of, self.excluded)
-            try:
-                with products_on_one_core():
-                    places = levelwise_selection(
-                        scores, int(self.count), rho, randomness, each=scores.each
-                    )
-            except AnswersChangedError:
-                # What was drawn is thrown away unseen, for a reason that is public: the answers.
-                continue
-            return [self.workload.query(scores.query_id(p.slab, p.position)) for p in places]
-        raise ParameterError("answers_of must give the same answers every time it is asked")
+        # The caller's `answers_of` sees which slabs are looked at a second time. These are the
+        # slabs that hold a chosen query, each once, in ascending order: a function of the queries
+        # that this call returns, so post-processing of what was paid for. That stays true if
+        # `answers_of` raises at a second look, or changes its answers, which is refused at once:
+        # the caller has then learned a part of what one paid selection would have told. There is
+        # no second selection without a second payment.
+        scores = WorkloadScores(records, self.workload, self.answers_of, self.excluded, looks=2)
+        with products_on_one_core():
+            places = levelwise_selection(scores, int(self.count), rho, randomness, each=scores.each)
+        return [self.workload.query(scores.query_id(p.slab, p.position)) for p in places]
 
     def nothing(self) -> list[Query]:
         return []
@@ -114,6 +116,14 @@ class SelectTable(Request[Threshold]):
     def check(self, schema: Schema, rho: Fraction) -> None:
         if not self.candidates or len(self.handicaps) != len(self.candidates):
             raise ParameterError("give at least one candidate, and a handicap for each")
+        for handicap in self.handicaps:
+            if not _is_whole(handicap) or abs(int(handicap)) > LARGEST_HANDICAP:
+                raise ParameterError(
+                    "handicaps must be whole numbers from -2^60 to 2^60, in counts; round them"
+                )
+        _check_callable(self.answers_of, "answers_of")
+        if self.weights_of is not None:
+            _check_callable(self.weights_of, "weights_of")
         _check_workload(Workload(schema, self.candidates), schema)
 
     def run(self, records: Records, rho: Fraction, randomness: Randomness) -> Threshold:
@@ -208,6 +218,8 @@ class Choose(Request[int]):
         _check_workload(self.workload, schema)
         if not self.candidates:
             raise ParameterError("there is nothing to choose from: give at least one candidate")
+        for candidate in self.candidates:
+            _check_callable(candidate, "each of candidates")
 
     def run(self, records: Records, rho: Fraction, randomness: Randomness) -> int:
         worst = [
@@ -249,7 +261,18 @@ def squared_sensitivity(target: Query | Threshold, schema: Schema, jointly: bool
     return 2
 
 
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)
+
+
+def _check_callable(given: object, name: str) -> None:
+    if not callable(given):
+        raise ParameterError(f"{name} must be a function of a threshold, not {given!r}")
+
+
 def _check_workload(workload: Workload, schema: Schema) -> None:
+    if not isinstance(workload, Workload):
+        raise ParameterError(f"workload must be a Workload, not {workload!r}")
     if workload.schema.fingerprint != schema.fingerprint:
         raise QueryError("the workload is over another schema than the records")
     if workload.query_count > MOST_QUERIES:

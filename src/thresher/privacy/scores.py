@@ -5,6 +5,7 @@ rounded answer is public, so replacing one record moves a score by at most 1. Sc
 as the records: they go to a sampler of this package and nowhere else.
 """
 
+import hashlib
 import threading
 from collections.abc import Callable, Iterator
 from typing import TypeVar
@@ -30,10 +31,6 @@ WHOLE_WEIGHT = 1 << 16
 Result = TypeVar("Result")
 
 
-class AnswersChangedError(Exception):
-    """The public answers to a slab were not the same at the second look."""
-
-
 class WorkloadScores:
     """The scores of all queries of a workload, slab by slab, computed when asked for.
 
@@ -43,6 +40,8 @@ class WorkloadScores:
         answers_of: The public answers, as fractions.
         excluded: The ids of queries that must not be chosen, ascending.
         weights_of: How much an error counts in each cell; 1 if not given.
+        looks: How often a slab may be looked at. At a second look the public answers must be those
+            of the first, which is checked.
     """
 
     def __init__(
@@ -52,12 +51,13 @@ class WorkloadScores:
         answers_of: AnswersOf,
         excluded: npt.NDArray[np.int64],
         weights_of: AnswersOf | None = None,
+        looks: int = 1,
     ) -> None:
         self._records, self._workload, self._answers_of = records, workload, answers_of
         self._excluded, self._weights_of = excluded, weights_of
         self._slabs = _slabs_of(workload)
         self._open = threading.local()
-        self._marks: dict[int, int] = {}
+        self._marks: dict[int, bytes] | None = {} if looks > 1 else None
 
     def __len__(self) -> int:
         return len(self._slabs)
@@ -86,19 +86,35 @@ class WorkloadScores:
             mine.weights = self._weights_of(threshold) if self._weights_of else None
             mine.position = position
         # Not-a-number, or memory beyond too short an array, would make scores that a record can
-        # move by more than 1; so would answers that change between the two looks at a slab. What
-        # is refused here depends on the public answers alone.
+        # move by more than 1. What is refused here depends on the public answers alone.
         answers = _numbers(f"answers_of({threshold})", mine.answers(slab), slab.size)
-        scores = np.empty(slab.size, dtype=np.int64)
-        mark = _score(mine.exact(slab).reshape(-1), answers, self._records.n, scores)
-        if self._marks.setdefault(index, mark) != mark:
-            raise AnswersChangedError
+        n, scores = self._records.n, np.empty(slab.size, dtype=np.int64)
+        # Where there is one look only, nobody needs to recognise the rounded answers.
+        rounded = np.empty(slab.size if self._marks is not None else 0, dtype=np.int64)
+        _score(mine.exact(slab).reshape(-1), answers, n, rounded, scores)
+        self._check_unchanged(index, rounded)
         if mine.weights is not None:
             weigh(scores, _numbers(f"weights_of({threshold})", mine.weights(slab), slab.size))
         first = self._workload.starts[position] + slab.first
         here = slice(*np.searchsorted(self._excluded, (first, first + slab.size)))
         scores[self._excluded[here] - first] = EXCLUDED
         return scores
+
+    def _check_unchanged(self, index: int, rounded: npt.NDArray[np.int64]) -> None:
+        """Refuse public answers to a slab that differ from those of the first look at it.
+
+        A level was drawn by the answers of the first look. Found again by other answers, it would
+        point to a query that depends on the records in a way that nobody paid for. So the mark is
+        a cryptographic hash: no caller can make other answers that have the same one.
+        """
+        if self._marks is None:
+            return
+        mark = hashlib.blake2b(rounded.data, digest_size=32).digest()
+        if self._marks.setdefault(index, mark) != mark:
+            raise ParameterError(
+                "answers_of must give the same answers every time it is asked; what was paid for "
+                "this selection is lost"
+            )
 
     def query_id(self, index: int | None, place: int) -> int:
         """The id, in the workload, of the query at a place of a slab."""
@@ -123,22 +139,19 @@ def _slabs_of(workload: Workload) -> list[tuple[int, Slab]]:
 
 
 def _numbers(given: str, values: npt.ArrayLike, size: int) -> npt.NDArray[np.float32]:
-    numbers = np.ascontiguousarray(values, dtype=np.float32).reshape(-1)
+    """A copy, which whoever made the values cannot change any more."""
+    with np.errstate(all="ignore"):
+        numbers = np.array(values, dtype=np.float32).reshape(-1)
     if numbers.size != size or np.isnan(numbers).any():
         raise ParameterError(f"{given} must give a number for each query")
     return numbers
 
 
 @numba.njit(cache=True, nogil=True)
-def _score(counts, answers, n, scores):  # type: ignore[no-untyped-def]
-    """|count - round(n·answer)|, with the answer held to [0, 1] so that scores stay within n.
-
-    Returns a checksum of the rounded public answers, by which they can be recognised.
-    """
-    mark = np.int64(0)
+def _score(counts, answers, n, rounded, scores):  # type: ignore[no-untyped-def]
+    """|count - round(n·answer)|; answers are cut off at 0 and 1, so that scores stay within n."""
     for i in range(counts.size):
-        answer = min(max(np.float64(answers[i]), 0.0), 1.0)
-        rounded = np.int64(np.rint(n * answer))
-        scores[i] = abs(counts[i] - rounded)
-        mark = mark * 1099511628211 + rounded  # wraps around: the prime of FNV hashing
-    return mark
+        nearest = np.int64(np.rint(n * min(max(np.float64(answers[i]), 0.0), 1.0)))
+        if i < rounded.size:
+            rounded[i] = nearest
+        scores[i] = abs(counts[i] - nearest)

@@ -1,0 +1,300 @@
+"""Whatever is asked: a call raises before it pays, or returns; never by what is in the records."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import thresher.privacy.scores
+from thresher.data.records import Records
+from thresher.errors import ParameterError
+from thresher.privacy import Budget, Curator, InsecureSeededRandomness
+from thresher.privacy.requests import Measure
+from thresher.queries import Condition, Query, Threshold, Workload
+from thresher.schema import Schema
+from thresher.schema.features import Categorical
+from thresher.tables import slabs_of
+
+
+def feature(name, size):
+    values = tuple(f"{name}{i}" for i in range(size))
+    return Categorical(name=name, categories=values, outside=values[0], nulls=values[0])
+
+
+SCHEMA = Schema((feature("a", 2), feature("b", 3)))
+OTHER = Schema((feature("a", 3),))
+TABLES = [Threshold(("a",)), Threshold(("b",)), Threshold(("a", "b")), Threshold(("b", "a"), 1)]
+QUERIES = [Query.where(SCHEMA, {"a": "a0"}), Query.where(SCHEMA, {"a": "a1", "b": "b2"})]
+N = 4
+PEOPLE = [
+    [(0, 0), (0, 0), (0, 0), (0, 0)],
+    [(1, 2), (0, 0), (0, 0), (0, 0)],
+    [(0, 1), (1, 0), (1, 2), (0, 2)],
+    [(1, 2), (1, 2), (1, 2), (1, 2)],
+]
+
+
+def curator_of(people, rho=1, seed=0):
+    columns = [np.array(column, dtype=np.uint8) for column in zip(*people, strict=True)]
+    return Curator(
+        Records(SCHEMA, columns), Budget.from_rho(rho), randomness=InsecureSeededRandomness(seed)
+    )
+
+
+def always(value):
+    return lambda _: lambda slab: np.full(slab.shape, value)
+
+
+def raising(_):
+    raise ArithmeticError("no answers today")
+
+
+# The fault of the first build, and its class.
+
+
+@pytest.mark.parametrize("mid", range(-1, N + 1))
+def test_a_handicap_does_not_tell_a_count(mid):
+    """The scores were added to the handicap and raised beyond 2^61: iff a count was above `mid`."""
+    for people in PEOPLE:
+        curator = curator_of(people)
+        with pytest.raises(ParameterError, match="handicaps must be whole numbers"):
+            curator.select_table([TABLES[0]], always(0.0), [-(2**61 - mid)], rho="1/1000")
+        assert curator.spent == 0
+
+
+def test_the_largest_handicaps_are_served():
+    for people in PEOPLE:
+        for handicap in (-(2**60), 2**60):
+            chosen = curator_of(people).select_table(
+                TABLES[:2], always(0.0), [handicap, -handicap], rho=1
+            )
+            assert chosen == TABLES[handicap > 0]
+
+
+NUMBERS = st.one_of(
+    st.floats(), st.sampled_from([0.0, 0.5, 1.0, float("nan"), float("inf"), 1e300, 2**70])
+)
+GOOD_ANSWERS = st.floats(allow_nan=False).map(always)
+ANSWERS = st.one_of(
+    GOOD_ANSWERS,
+    st.sampled_from(
+        [
+            always(float("nan")),
+            lambda _: lambda slab: np.zeros(slab.size + 1),
+            lambda _: lambda slab: np.zeros(0),
+            lambda _: lambda slab: "no",
+            lambda _: lambda slab: [["a"], [1, 2]],
+            lambda _: lambda slab: None,
+            lambda _: 3,
+            raising,
+            None,
+            7,
+        ]
+    ),
+)
+HANDICAPS = st.one_of(
+    st.integers(-5, 5),
+    st.builds(
+        lambda base, offset: base + offset,
+        st.sampled_from([2**60, -(2**60), 2**61, -(2**61), 2**63, -(2**63), 2**64]),
+        st.integers(-6, 6),
+    ),
+    st.sampled_from([1.5, None, True, "3", np.int64(7), np.float64(2), float("nan")]),
+)
+AMOUNTS = st.one_of(
+    st.fractions(Fraction(1, 10**6), Fraction(1)),
+    st.sampled_from(
+        [0, -1, None, "1/7", "1e-400", "1e400", 0.25, float("nan"), Fraction(1, 2**90), 10**20,
+         Fraction(1, 2**8000), True]
+    ),
+)  # fmt: skip
+WORKLOADS = st.one_of(
+    st.lists(st.sampled_from(TABLES), min_size=1, max_size=4, unique=True).map(
+        lambda tables: Workload(SCHEMA, tables)
+    ),
+    st.sampled_from([Workload(OTHER, [TABLES[0]]), None, TABLES]),
+)
+EXCLUDED = st.lists(
+    st.sampled_from([*QUERIES, None, "a=a0", Query((Condition("a", (0, 1)),))]), max_size=2
+)
+COUNTS = st.one_of(
+    st.integers(-2, 20), st.sampled_from([10**30, 1.0, None, True, np.int32(2), "1"])
+)
+
+
+def listed(strategy, most=4):
+    return st.lists(strategy, max_size=most)
+
+
+CALLS = st.one_of(
+    st.tuples(st.just("select"), st.tuples(WORKLOADS, ANSWERS, COUNTS, EXCLUDED), st.just({})),
+    st.tuples(
+        st.just("select_table"),
+        st.tuples(
+            listed(st.sampled_from([*TABLES, None, Threshold(("shoe",))])),
+            ANSWERS,
+            listed(HANDICAPS),
+        ),
+        st.fixed_dictionaries({}, optional={"weights_of": ANSWERS}),
+    ),
+    # The same with as many handicaps as tables, so that not all are refused for their number.
+    st.integers(1, 4).flatmap(
+        lambda size: st.tuples(
+            st.just("select_table"),
+            st.tuples(
+                st.permutations(TABLES).map(lambda tables: tables[:size]),
+                GOOD_ANSWERS,
+                st.lists(HANDICAPS, min_size=size, max_size=size),
+            ),
+            st.fixed_dictionaries({}, optional={"weights_of": GOOD_ANSWERS}),
+        )
+    ),
+    st.tuples(
+        st.just("measure"),
+        st.tuples(listed(st.sampled_from([*TABLES, *QUERIES, None, "a=a0", Threshold(("shoe",))]))),
+        st.fixed_dictionaries({}, optional={"jointly": st.sampled_from([True, False, 0, None])}),
+    ),
+    st.tuples(st.just("choose"), st.tuples(WORKLOADS, listed(ANSWERS, 3)), st.just({})),
+)
+
+
+def outcome(people, verb, arguments, named, rho):
+    """What a caller sees of a call, but for the result: when it failed, and with which words."""
+    curator = curator_of(people)
+    try:
+        getattr(curator, verb)(*arguments, rho=rho, **named)
+    except Exception as fault:
+        paid = curator.spent > 0
+        return ("failed" if paid else "refused"), type(fault), str(fault)
+    assert curator.spent == Fraction(rho)
+    return "returned", None, ""
+
+
+@settings(max_examples=400)
+@given(call=CALLS, rho=AMOUNTS)
+@example(call=("select_table", ([TABLES[0]], always(0.0), [-(2**61 - 2)]), {}), rho="1/9")
+@example(call=("select_table", ([TABLES[0]], always(0.0), [2**61]), {}), rho="1/9")
+def test_whether_a_call_fails_does_not_depend_on_the_records(call, rho):
+    outcomes = {outcome(people, *call, rho) for people in PEOPLE}
+    assert len(outcomes) == 1
+    [(end, _, words)] = outcomes
+    # Behind the payment, only what the caller's functions do can fail.
+    if end == "failed":
+        culprits = ("must give a number", "no answers today", "could not convert", "not callable",
+                    "inhomogeneous", "sequence", "NoneType")  # fmt: skip
+        assert any(culprit in words for culprit in culprits), words
+
+
+# What the caller's functions see.
+
+
+class Diary:
+    """Public answers that note which slabs they are asked for, and change when all have been."""
+
+    def __init__(self, before=0.25, after=0.25):
+        self.before, self.after, self.asked = before, after, []
+
+    def __call__(self, threshold):
+        def answers(slab):
+            self.asked.append((threshold, slab.first))
+            value = self.before if len(self.asked) <= WORK.query_count else self.after
+            return np.full(slab.shape, value)
+
+        return answers
+
+
+@pytest.fixture
+def slabs_of_one(monkeypatch):
+    """Every cell is a slab of its own, so that most can be told from a second look."""
+    monkeypatch.setattr(thresher.privacy.scores, "slabs_of", lambda shape: slabs_of(shape, 1))
+
+
+WORK = Workload(SCHEMA, TABLES[:3])
+
+
+@given(seed=st.integers(0, 2**32), count=st.integers(1, 12), people=st.sampled_from(PEOPLE))
+@settings(max_examples=60)
+def test_the_second_look_is_a_function_of_what_was_chosen(seed, count, people):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(thresher.privacy.scores, "slabs_of", lambda shape: slabs_of(shape, 1))
+        diary = Diary()
+        chosen = curator_of(people, seed=seed).select(WORK, diary, count, rho="1/100")
+    first, second = diary.asked[: WORK.query_count], diary.asked[WORK.query_count :]
+    assert len(set(first)) == WORK.query_count
+    places = [WORK.locate(query_id) for query_id in sorted(map(WORK.id_of, chosen))]
+    assert second == [(WORK[position], cell) for position, cell in places]
+
+
+def test_answers_that_change_end_the_selection_they_were_given_for(slabs_of_one):
+    """It was begun anew up to three times for one payment, and each time showed where it looked."""
+    looks = set()
+    for seed in range(20):
+        diary, curator = Diary(0.0, 1.0), curator_of(PEOPLE[2], seed=seed)
+        with pytest.raises(ParameterError, match="the same answers every time"):
+            curator.select(WORK, diary, 3, rho="1/100")
+        assert curator.spent == Fraction(1, 100)
+        looks.add(len(diary.asked) - WORK.query_count)
+    assert looks == {1}
+
+
+TWELVE = Schema((feature("f", 12),))
+COLLIDING = [-1, -8, 2, 4, 10, 6, -14, -2, -18, -13, 15, -17]
+"""Added to the rounded answers to twelve cells, it leaves the mark of the first build as it was."""
+
+
+def test_other_answers_cannot_pass_for_those_of_the_first_look():
+    """The mark was a polynomial modulo 2^64, and lattice reduction finds answers that share it."""
+    n, calls = 100, []
+    records = Records(TWELVE, [np.arange(n, dtype=np.uint8) % 12])
+    curator = Curator(records, Budget.from_rho(1), randomness=InsecureSeededRandomness(0))
+
+    def answers_of(_):
+        def answers(slab):
+            calls.append(slab)
+            return (50 + np.array(COLLIDING) * (len(calls) > 1)) / n
+
+        return answers
+
+    with pytest.raises(ParameterError, match="the same answers every time"):
+        curator.select(Workload(TWELVE, [Threshold(("f",))]), answers_of, 1, rho="1/100")
+    assert len(calls) == 2
+
+
+def test_answers_cannot_be_changed_while_they_are_looked_at():
+    """What a function returned is copied; its memory may be used for the next slab at once."""
+    memory = np.zeros(12, dtype=np.float32)
+    seen = []
+
+    def answers_of(_):
+        def answers(slab):
+            memory[:] = 0.5
+            return memory
+
+        return answers
+
+    def weights_of(_):
+        def weights(slab):
+            seen.append(memory.copy())
+            memory[:] = np.nan  # too late: the answers have been read
+            return np.ones(12)
+
+        return weights
+
+    records = Records(TWELVE, [np.arange(24, dtype=np.uint8) % 12])
+    curator = Curator(records, Budget.from_rho(1), randomness=InsecureSeededRandomness(0))
+    tables = [Threshold(("f",))]
+    assert curator.select_table(tables, answers_of, [0], weights_of=weights_of, rho=1) == tables[0]
+    assert seen
+
+
+def test_only_the_four_requests_get_to_see_the_records():
+    class Everything(Measure):
+        def run(self, records, rho, randomness):
+            return records
+
+    curator = curator_of(PEOPLE[0])
+    with pytest.raises(ParameterError, match="does not know the request Everything"):
+        curator._carry_out(Everything((QUERIES[0],), True), Fraction(1))
+    assert curator.spent == 0
