@@ -1,4 +1,4 @@
-"""What was asked in the past, as a workload: from a log of queries, and made larger by chance.
+"""The historical workload: read from a log of queries, and enlarged with random thresholds.
 
 Everything here is public: which questions were asked, never what the records say.
 """
@@ -55,7 +55,7 @@ class History:
         return sum(self.times)
 
     def asked_at_least(self, times: int) -> "History":
-        """The part of it that was asked about so often."""
+        """The thresholds that were asked about at least so many times."""
         kept = [i for i, often in enumerate(self.times) if often >= times]
         if not kept:
             raise ParameterError(f"no threshold was asked about {times} times or more")
@@ -95,7 +95,7 @@ add random ones (`thresher workload augment`)
 
 
 def augment(workload: Workload, *, seed: int, add: int | None = None) -> Workload:
-    """A workload with uniformly random thresholds added, in its own mix of k and r.
+    """A workload with uniformly random thresholds added, in the same mix of k and r.
 
     The paper's advice for a small historical workload, whatever its distribution: in the worst
     case future error stays as it was, in the best it falls a lot.

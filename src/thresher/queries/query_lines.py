@@ -43,13 +43,13 @@ def _remembering(text: str, schema: Schema, known: dict[str, Condition]) -> Quer
     if "{" in text:
         return None
     opening = OPENING.match(text)
-    # A comma inside quotes leaves a part whose quote has no end, which is no condition.
+    # A comma inside quotes leaves a part with an unclosed quote, which is no condition.
     parts = (text[opening.end() :] if opening else text).split(",")
     conditions = []
     for part in parts:
         condition = known.get(part)
         if condition is None:
-            # On its own a part may look like a query with an opening; inside one it is none.
+            # Such a part would be read as the opening of a query; inside a line it is none.
             if OPENING.match(part):
                 return None
             try:

@@ -1,6 +1,6 @@
 """Kernels that extend match counts by one feature, and carry derivatives back.
 
-The innermost loops stand in functions of their own, each with one array written, because the
+The innermost loops are separate functions, each with one array written, because the
 compiler vectorises a loop only while it can check cheaply that no arrays overlap.
 """
 

@@ -9,7 +9,7 @@ The dynamic programme counts whichever is rarer, matches or mismatches: it then 
 `states` = min(r, k - r + 1) counts, and both r = k and r = 1 shrink to one plain product. With x
 the probability of a match, `stay` = offset + sign·x is that of an event that is not counted.
 
-The innermost loops stand in functions of their own, each with one or two arrays written, because
+The innermost loops are separate functions, each with one or two arrays written, because
 the compiler vectorises a loop only while it can check cheaply that no arrays overlap.
 """
 
