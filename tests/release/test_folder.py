@@ -187,8 +187,10 @@ def test_no_folder_at_all(tmp_path):
     with pytest.raises(ReleaseError, match=r"is not a release: it has no file release.json"):
         load(tmp_path / "nowhere")
     (tmp_path / "file").write_text("x")
-    with pytest.raises(ReleaseError, match="is not a release"):
-        load(tmp_path / "file")
+    for place in ("file", "x" * 5000, "a\0b", "\x1b[31mred"):
+        with pytest.raises(ReleaseError, match="is not a release") as caught:
+            load(tmp_path / place)
+        assert str(caught.value).isprintable()
 
 
 @pytest.mark.parametrize("version", [0, 2, None, "1"])
@@ -321,22 +323,23 @@ def test_an_archive_that_inflates_to_more_than_the_rows_is_not_inflated(
         load(with_rows)
 
 
-def test_no_release_has_more_rows_than_its_settings_or_the_memory_ceiling_say(with_rows):
-    wide = np.tile(np.eye(5, dtype=np.float32)[:, :1], (2, 9))
-    np.savez(with_rows / "rows.npz", columns=wide)
-    edit(with_rows, lambda about: None)
-    with pytest.raises(ReleaseError, match=r"shape .10, 9. and type <f4"):
-        load(with_rows)
-    edit(with_rows, lambda about: about["settings"].update(synthetic_rows=9))
-    assert load(with_rows).source.rows.count == 9
-    edit(with_rows, lambda about: about["settings"].update(synthetic_rows="many"))
-    assert load(with_rows).source.rows.count == 9
-    edit(with_rows, lambda about: about["settings"].update(synthetic_rows=10**9))
+def test_no_release_has_more_rows_than_usual_unless_its_settings_say_so(with_rows):
+    count = release_folder.MOST_ROWS + 1
+    np.savez(with_rows / "rows.npz", columns=np.tile(np.eye(5, 1, dtype=np.float32), (2, count)))
+    for stated in (None, 12, "many", True, -1, 1e9):
+        edit(with_rows, lambda about, n=stated: about["settings"].update(synthetic_rows=n))
+        with pytest.raises(ReleaseError, match=r"shape .10, 10001. and type <f4"):
+            load(with_rows)
+    edit(with_rows, lambda about: about["settings"].update(synthetic_rows=count))
+    assert load(with_rows).source.rows.count == count
+
+
+def test_no_release_has_more_rows_than_the_memory_ceiling(with_rows):
     with zipfile.ZipFile(with_rows / "rows.npz", "a") as archive:
         archive.infolist()[0].file_size = 3 << 30
         archive._didModify = True
-    edit(with_rows, lambda about: None)
-    with pytest.raises(ReleaseError, match=r"holds 3.0 GiB; thresher reads up to 2 GiB"):
+    edit(with_rows, lambda about: about["settings"].update(synthetic_rows=10**9))
+    with pytest.raises(ReleaseError, match=r"holds 3\.0 GiB; thresher reads up to 2 GiB"):
         load(with_rows)
 
 

@@ -13,6 +13,7 @@ Nothing is ever unpickled, and nothing is run: JSON, CSV and plain arrays only.
 import csv
 import io
 import math
+import os
 import re
 import zipfile
 import zlib
@@ -50,7 +51,7 @@ __all__ = ["check_free", "load"]
 WITH_ROWS = (SyntheticRows.kind, RowsAndTables.kind)
 
 MOST_ROWS = 10_000
-"""The most synthetic rows of a release whose settings do not say how many it has."""
+"""The most synthetic rows of a release, unless its settings say that it has more."""
 
 LARGEST_SIGMA = 10**15
 
@@ -75,24 +76,24 @@ def load(path: str | Path) -> Release:
             sense, or it is of a version that this thresher does not read.
     """
     folder = Path(path)
+    if not os.path.isfile(folder / "release.json"):  # unlike Path.is_file, it never raises
+        raise _error(f"{folder} is not a release: it has no file release.json")
     try:
-        if not (folder / "release.json").is_file():
-            raise ReleaseError("is not a release: it has no file release.json")
         about = read_json(folder / "release.json", ReleaseError)
         check_document(about)
         _check_files(folder, about)
         return _read(folder, about)
     except OSError as fault:
-        raise _error(folder, f"cannot be read: {fault.strerror}") from None
+        raise _error(f"{folder} cannot be read: {fault.strerror}") from None
     except ThresherError as fault:
-        raise _error(folder, str(fault)) from None
+        raise _error(f"{folder}: {fault}") from None
     except _DAMAGE:
-        raise _error(folder, "is damaged: its files do not make up a whole release") from None
+        raise _error(f"{folder} is damaged: its files do not make up a whole release") from None
 
 
-def _error(folder: Path, words: str) -> ReleaseError:
+def _error(words: str) -> ReleaseError:
     """An error in one line that can do nothing to a terminal, whatever the files hold."""
-    line = f"{folder}: {words.splitlines()[0] if words else 'is damaged'}"
+    line = words.partition("\n")[0]
     return ReleaseError("".join(c if c.isprintable() else repr(c)[1:-1] for c in line))
 
 
@@ -169,7 +170,7 @@ def _read_source(
 
 
 def _read_rows(folder: Path, stated: object, schema: Schema) -> RelaxedRows:
-    most = stated if isinstance(stated, int) and stated >= 1 else MOST_ROWS
+    most = max(MOST_ROWS, stated) if isinstance(stated, int) else MOST_ROWS
     expected = Expected((schema.width, None), "<f4", longest=most)
     columns = np.ascontiguousarray(
         read_arrays(folder / "rows.npz", {"columns": expected})["columns"]
