@@ -152,7 +152,7 @@ def test_pandas_categories(cells, replacement, data):
     def make(column):
         try:
             return series(column).astype("category").to_frame("x")
-        except (TypeError, ValueError, ArithmeticError, NotImplementedError):  # no such index
+        except Exception:  # pandas cannot compare or sort the cells
             return series(column).to_frame("x")
 
     check_replacement(make, cells, replacement, place)
