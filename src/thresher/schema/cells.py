@@ -8,14 +8,15 @@ So replacing one record changes the codes of that record and of no other.
 |---|---|
 | missing: None, NaN, NaT, NA | none |
 | truth value | `true`, `false` |
-| whole number, float, decimal | the nearest double: `5`, `-2`, `0.1`, `1e+300`, `inf` |
+| number of any type | the nearest double: `5`, `-2`, `0.1`, `1e+300`, `inf` |
 | date | `2020-03-01` |
 | time stamp without a zone | `2020-03-01T12:30:00.25`; at midnight `2020-03-01`, as the date |
 | time stamp with a zone | the same instant in UTC: `2020-03-01T12:30:00Z`, at midnight too |
 | time of day | `12:30:00.25` |
 | duration | in seconds: `PT5400S` |
 | text | the text without blanks at its ends |
-| bytes, lists, records, complex numbers | `UNREADABLE`, which is no label |
+| interval of pandas | its ends: `(0, 2.5]` |
+| bytes, lists, records | `UNREADABLE`, which is no label |
 | anything else, such as a UUID | the text that `str` gives |
 
 Numbers are doubles because pandas turns a column of whole numbers into floats when one of them is
@@ -208,8 +209,13 @@ def _value_spelling(cell: Any) -> str | None:
     if isinstance(cell, time):
         clock = _without_zeros(cell.replace(tzinfo=None).isoformat())
         return clock + ("" if cell.utcoffset() is None else cell.strftime("%z"))
-    if isinstance(cell, complex | np.complexfloating | memoryview | Collection):
+    if isinstance(cell, complex | np.complexfloating):
+        return UNREADABLE if cell.imag else number_spelling(float(cell.real))
+    if isinstance(cell, memoryview | Collection):
         return UNREADABLE
+    if type(cell).__name__ == "Interval":  # of pandas, which may turn its whole ends into floats
+        opening, closing = "[" if cell.closed_left else "(", "]" if cell.closed_right else ")"
+        return f"{opening}{spelling(cell.left)}, {spelling(cell.right)}{closing}"
     methods: Any = type(cell)
     if methods.__str__ is object.__str__ and methods.__repr__ is object.__repr__:
         return UNREADABLE  # its text would be an address in memory

@@ -73,9 +73,9 @@ class _Seen:
     def add(self, cells: pa.Array) -> None:
         try:
             cells = bare(self.name, cells)
-        except DataError:
+            cells = cells.filter(pc.invert(pc.is_null(cells, nan_is_null=True)))
+        except (DataError, pa.ArrowNotImplementedError):  # of a type that no feature has
             return
-        cells = cells.filter(pc.invert(pc.is_null(cells, nan_is_null=True)))
         if is_text(cells):
             spelled = spellings_of(self.name, cells)
             cells = spelled.filter(pc.not_equal(spelled, ""))
