@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from thresher.errors import QueryError
-from thresher.queries.wording import plain, shown
 from thresher.schema import Categorical, Schema
+from thresher.wording import plain, shown
 
 
 @dataclass(frozen=True)

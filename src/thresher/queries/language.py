@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 from thresher.errors import QueryError
 from thresher.queries.condition import Condition, code_of
-from thresher.queries.wording import plain
 from thresher.schema import Schema
 from thresher.schema.features import Categorical, Feature
+from thresher.wording import plain
 
 OPENING = re.compile(r"\s*(?:(all)|(any)|(\d{1,9}))\s+of\s*:", re.IGNORECASE)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')

@@ -11,8 +11,8 @@ import random
 from collections.abc import Iterable, Sequence
 
 from thresher.errors import ParameterError, QueryError
-from thresher.queries.wording import shown
 from thresher.schema import Schema
+from thresher.wording import shown
 
 
 def check_k(schema: Schema, k: int) -> None:

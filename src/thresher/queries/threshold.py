@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from thresher.errors import QueryError
-from thresher.queries.wording import shown
 from thresher.schema import Schema
+from thresher.wording import shown
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,10 @@ from functools import cache, cached_property
 from importlib.metadata import version
 from itertools import tee
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from thresher.errors import ParameterError, QueryError, ReleaseError
 from thresher.privacy.budget import Budget, epsilon_of
@@ -31,6 +30,9 @@ from thresher.release.uncertainty import Uncertainty
 from thresher.release.writing import save
 from thresher.schema import Schema
 from thresher.tables import MEMORY_CEILING, check_fits, slabs_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LIBRARIES = ("thresher", "numpy", "numba", "pandas", "pyarrow")
 
@@ -141,7 +143,7 @@ class Release:
             raise QueryError("the workload is over another schema than the release")
         return AllAnswers(self.source, asked)
 
-    def sample(self, rows: int, seed: int | None = None) -> pd.DataFrame:
+    def sample(self, rows: int, seed: int | None = None) -> "pd.DataFrame":
         """Synthetic records, by randomised rounding of the relaxed rows.
 
         This is post-processing: it costs no privacy, and its seed protects nothing.
@@ -161,6 +163,8 @@ class Release:
             raise ParameterError(f"seed must be a whole number of at least 0, not {seed!r}")
         rng = np.random.default_rng(seed)
         codes = round_rows(self.source.rows, rows, rng)
+        import pandas as pd  # half a second, which answers do without
+
         return pd.DataFrame({f.name: f.decode(codes[:, i], rng) for i, f in enumerate(self.schema)})
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:

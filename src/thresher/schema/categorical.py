@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from thresher.schema.cells import codes_by_spelling, spelling
 from thresher.schema.feature import CLIP, LABEL_RULE, Codes, Feature
-from thresher.schema.labels import is_label, shown
+from thresher.schema.labels import is_label
+from thresher.wording import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa

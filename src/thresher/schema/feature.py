@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from thresher.errors import SchemaError
 from thresher.schema.cells import number_of
-from thresher.schema.labels import is_label, is_storable, shown
+from thresher.schema.labels import is_label, is_storable
+from thresher.wording import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from thresher.errors import SchemaError
 from thresher.schema.categorical import Categorical
 from thresher.schema.feature import Codes, Feature
-from thresher.schema.labels import plain, shown
 from thresher.schema.numeric import Bins, IntegerRange
+from thresher.wording import plain, shown
 
 __all__ = ["KINDS", "Bins", "Categorical", "Codes", "Feature", "IntegerRange", "feature_from_json"]
 

@@ -1,16 +1,12 @@
-"""Which texts can name a feature or a value, and how a faulty value is shown in a message."""
+"""Which texts can name a feature or a value."""
 
 import re
-from typing import Any
 
 CONTROLS = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"  # all but tab, line feed and carriage return
     "\u202a-\u202e\u2066-\u2069]"  # reorder what stands beside them
 )
 """Characters that can act on a terminal instead of being shown."""
-
-MOST_SHOWN = 200
-"""Characters of a faulty value that a message quotes."""
 
 
 def is_label(value: object) -> bool:
@@ -36,29 +32,3 @@ def is_storable(text: str) -> bool:
         (True, False)
     """
     return not any("\ud800" <= letter <= "\udfff" for letter in text)
-
-
-def shown(value: Any) -> str:
-    r"""A faulty value of a public description, as a message quotes it.
-
-    Example:
-        >>> shown("a\x1b"), shown(10**5000)
-        ("'a\\x1b'", 'a number of very many digits')
-    """
-    try:
-        text = repr(value)
-    except ValueError:  # Python writes out no whole number of more than 4,300 digits
-        return "a number of very many digits"
-    except RecursionError:
-        return "a value that is nested too deeply"
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
-
-
-def plain(text: str) -> str:
-    r"""A text with its control characters spelled out, fit for a message.
-
-    Example:
-        >>> plain("a\x1b[2J")
-        'a\\x1b[2J'
-    """
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

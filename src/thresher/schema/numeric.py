@@ -15,7 +15,7 @@ import numpy.typing as npt
 from thresher.errors import SchemaError
 from thresher.schema.cells import LARGEST_INTEGER, codes_by_spelling, number_of
 from thresher.schema.feature import CLIP, Codes, Feature, without_numpy
-from thresher.schema.labels import shown
+from thresher.wording import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -20,7 +20,8 @@ import numpy.typing as npt
 from thresher.errors import QueryError, SchemaError
 from thresher.files import read_json, write_json
 from thresher.schema.features import Feature, feature_from_json
-from thresher.schema.labels import is_storable, plain, shown
+from thresher.schema.labels import is_storable
+from thresher.wording import plain, shown
 
 FORMAT = "thresher-schema"
 VERSION = 1

@@ -4,7 +4,7 @@ A message goes to a terminal and a log. So control characters are spelled out (`
 cannot be written out, or only at great length, is cut short.
 """
 
-MOST_SHOWN = 80
+MOST_SHOWN = 200
 """Characters of a value that a message shows."""
 
 
