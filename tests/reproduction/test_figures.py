@@ -33,6 +33,8 @@ from thresher.reproduction.scales import PAPER, QUICK, SCALES, SMOKE, scale_name
 from thresher.reproduction.tasks import FutureFit, PresentFit, sizes_within
 from thresher.reproduction.training import TrainingRun
 
+pytestmark = pytest.mark.xdist_group("figures")  # they share the runs of one fixture
+
 ALONE = Workforce(processes=1)
 
 

@@ -9,6 +9,7 @@ from thresher.cli.console import print_json, show
 from thresher.cli.options import AsJson, ReleaseFolder, usable_path
 from thresher.errors import ParameterError
 from thresher.release import load
+from thresher.release.spreadsheet import write_csv
 
 
 def sample(
@@ -26,6 +27,13 @@ def sample(
             metavar="NUMBER", help="The same seed gives the same records. Protects nothing.", min=0
         ),
     ] = None,
+    escape: Annotated[
+        bool,
+        typer.Option(
+            "--escape/--no-escape",
+            help="In CSV, put an apostrophe before texts that a spreadsheet would run (=1+1).",
+        ),
+    ] = True,
     as_json: AsJson = False,
 ) -> None:
     """Draw synthetic records from a release. This costs no privacy.
@@ -39,7 +47,7 @@ def sample(
     records = published.sample(rows, seed)
     try:
         if output.suffix == ".csv":
-            records.to_csv(output, index=False)
+            write_csv(records, output, escape=escape)
         else:
             # A Parquet column has one type: numbers beside words such as "missing" become words.
             mixed = [feature.name for feature in published.schema if feature.extra]

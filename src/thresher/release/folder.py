@@ -45,6 +45,7 @@ from thresher.release.sources import (
 )
 from thresher.release.writing import HEADS, check_free
 from thresher.schema import Schema
+from thresher.wording import plain
 
 __all__ = ["check_free", "load"]
 
@@ -94,7 +95,7 @@ def load(path: str | Path) -> Release:
 def _error(words: str) -> ReleaseError:
     """An error in one line that can do nothing to a terminal, whatever the files hold."""
     line = words.partition("\n")[0]
-    return ReleaseError("".join(c if c.isprintable() else repr(c)[1:-1] for c in line))
+    return ReleaseError(plain(line))
 
 
 def _check_files(folder: Path, about: dict[str, Any]) -> None:
