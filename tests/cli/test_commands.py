@@ -84,6 +84,7 @@ def test_an_answer_imports_no_more_than_a_release_needs(release):
     found = loaded("answer", str(release), "town=A")
     assert "thresher.release.folder" in found
     assert not found & {"rich", "typer.rich_utils", "thresher.privacy.curator", "thresher.data"}
+    assert not found & {"numba", "pandas", "pyarrow"}
     packages = ("mechanisms", "evaluation", "reproduction", "report")
     assert not [name for name in found if name.startswith(tuple(f"thresher.{p}" for p in packages))]
 
