@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint bench format clean docs wheel test-wheel fuzz
+.PHONY: demo test lint bench format clean docs wheel test-wheel fuzz audit
 
 demo: $(VENV)/.installed
 	$(BIN)/thresher demo
@@ -39,10 +39,14 @@ test-wheel: wheel
 	build/wheel/bin/python -m pip install --quiet "$$(ls dist/*.whl)[test]"
 	build/wheel/bin/python -m pytest -n auto --dist loadgroup tests
 
-# The property tests alone, with EXAMPLES examples of each in place of 100.
-EXAMPLES ?= 10000
+# Fuzzing and killed fits, with TIMES as many examples as in the suite.
+TIMES ?= 100
 fuzz: $(VENV)/.installed-dev
-	EXAMPLES=$(EXAMPLES) $(BIN)/python -m pytest -m hypothesis --hypothesis-profile fuzz tests
+	THRESHER_FUZZ=$(TIMES) $(BIN)/python -m pytest -n auto --dist loadgroup $$(grep -rl --include=*.py THRESHER_FUZZ tests)
+
+# The audits of whole mechanisms that catch an overspend of 1.5: half an hour on two cores.
+audit: $(VENV)/.installed-dev
+	THRESHER_AUDIT=1 $(BIN)/python -m pytest -n auto tests/audit/test_transcripts.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -20,6 +20,3 @@ for name in thresher.__all__:
 # judged, the same examples are tried every time; everywhere else, new ones.
 settings.register_profile("thresher", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("thresher")
-# `make fuzz` asks for this one.
-examples = int(os.environ.get("EXAMPLES", "10000"))
-settings.register_profile("fuzz", deadline=None, derandomize=False, max_examples=examples)
