@@ -26,6 +26,8 @@ class NoisyTables:
     """
 
     kind: ClassVar[str] = "tables"
+    rows: ClassVar[None] = None
+    prediction_error: ClassVar[None] = None
 
     tables: Mapping[Threshold, TableMeasurement]
     schema: Schema
@@ -34,16 +36,6 @@ class NoisyTables:
     def of(cls, measurements: Iterable[Measurement], schema: Schema) -> "NoisyTables":
         """The tables among some measurements."""
         return cls({m.threshold: m for m in measured_tables(measurements)}, schema)
-
-    @property
-    def rows(self) -> None:
-        """None."""
-        return
-
-    @property
-    def prediction_error(self) -> None:
-        """None."""
-        return
 
     def table(self, threshold: Threshold) -> Answers:
         """The noisy table itself, or the r-of-k table that follows from a noisy marginal."""

@@ -25,16 +25,8 @@ class Zeros:
     """
 
     kind: ClassVar[str] = "zeros"
-
-    @property
-    def rows(self) -> None:
-        """None."""
-        return
-
-    @property
-    def prediction_error(self) -> None:
-        """None."""
-        return
+    rows: ClassVar[None] = None
+    prediction_error: ClassVar[None] = None
 
     def table(self, threshold: Threshold) -> Answers:
         """Zeros."""
