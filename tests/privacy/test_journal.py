@@ -41,7 +41,10 @@ def run(mechanism, records, workload, tmp_path, ledger, **more):
 
 
 def results_in(tmp_path):
-    text = (tmp_path / "journal" / "journal.jsonl").read_bytes().rstrip(b"\0")
+    path = tmp_path / "journal" / "journal.jsonl"
+    if not path.exists():
+        return []
+    text = path.read_bytes().rstrip(b"\0")
     lines = [json.loads(line) for line in text.splitlines()]
     return [line for line in lines if "verb" in line]
 
@@ -325,14 +328,20 @@ def damaged(lines):
     measure = json.loads(lines[4])
     yield "fewer sigmas", [*lines[:4], json.dumps({**measure, "sigmas": [1.0]})]
     yield "fewer counts", [*lines[:4], json.dumps({**measure, "counts": []})]
+    yield "a binding without a key", [lines[0], json.dumps({"bound": {"records": "", "ledger": 1}})]
+    yield (
+        "a key that is none",
+        [lines[0], json.dumps({"bound": {"key": "x", "records": "", "ledger": 1}})],
+    )
     yield "other calls", [*lines[:2], json.dumps({**measure, "rho": str(RHO / 6)})]
 
 
 def test_a_damaged_journal_is_refused(records, workload, tmp_path, ledger):
     run(RAPS["oneshot"], records, workload, tmp_path, ledger)
     path = tmp_path / "journal" / "journal.jsonl"
-    lines = path.read_bytes().rstrip(b"\0").decode().splitlines()
-    for name, wrong in damaged(lines):
+    first, bound, *others = path.read_bytes().rstrip(b"\0").decode().splitlines()
+    assert list(json.loads(bound)) == ["bound"]
+    for name, wrong in damaged([first, *others]):
         path.write_text("\n".join(wrong) + "\n")
         with pytest.raises(ReleaseError) as refused:
             run(RAPS["oneshot"], records, workload, tmp_path, ledger)

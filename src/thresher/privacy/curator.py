@@ -20,6 +20,7 @@ from thresher.data.records import Records
 from thresher.errors import ParameterError, ResourceError
 from thresher.privacy.access import Access
 from thresher.privacy.budget import Account, Budget
+from thresher.privacy.fingerprint import fingerprint
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.randomness import Randomness, SystemRandomness
 from thresher.privacy.request import Request
@@ -61,7 +62,15 @@ class Curator(Access):
         Fraction(1, 100)
     """
 
-    __slots__ = ("__weakref__", "_account", "_ledger", "_lock", "_randomness", "_release")
+    __slots__ = (
+        "__weakref__",
+        "_account",
+        "_known_as",
+        "_ledger",
+        "_lock",
+        "_randomness",
+        "_release",
+    )
 
     def __init__(
         self,
@@ -80,6 +89,8 @@ class Curator(Access):
         if spent:
             self._account.spend(spent)
         self._ledger = ledger
+        # The one look before any payment: the fingerprint goes into the ledger and nowhere else.
+        self._known_as = None if ledger is None else ledger.recognise(records)
         self._release = release
         self._randomness = randomness if randomness is not None else SystemRandomness()
         self._lock = threading.Lock()
@@ -128,10 +139,14 @@ class Curator(Access):
         records = self._pay(rho)
         return request.run(records, rho, self._randomness)
 
+    def _fingerprint(self, key: bytes) -> str:
+        """The fingerprint of the records under a key, for the journal alone."""
+        return fingerprint(_records[self], key)
+
     def _pay(self, amount: Fraction) -> Records:
         """Spend, in the ledger first; only who has paid gets to see the records."""
         with self._lock:
             if self._ledger is not None and amount <= self._account.remaining:
-                self._ledger.spend(amount, release=self._release)
+                self._ledger.spend(amount, release=self._release, fingerprint=self._known_as)
             self._account.spend(amount)
         return _records[self]

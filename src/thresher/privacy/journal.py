@@ -35,10 +35,15 @@ class JournaledCurator(Access):
     Args:
         curator: The Curator that new calls go to; it has paid for what is in the journal.
         journal: Where results are, and go.
+
+    Raises:
+        ReleaseError: The journal began with other records, or with another ledger.
     """
 
     def __init__(self, curator: Curator, journal: Journal) -> None:
         self._curator, self._journal = curator, journal
+        ledger = curator._ledger
+        journal.bind(curator._fingerprint, None if ledger is None else ledger.identity)
         self._pending = deque(journal.results)
         self._planned = Fraction(0)
 

@@ -1,14 +1,17 @@
 """The file behind a journal: which calls were announced, what each cost, and what came back.
 
-The file is JSON Lines. The first line says what is being fitted. Then every call has a line
-`{"paying": ρ}` before it is paid for, and a line with its result after; or a line `{"refused": ρ}`
-if nothing was paid. Tables of counts are in `.npy` files beside it, which the result names.
+The file is JSON Lines. The first line says what is being fitted, and the next binds the journal to
+the records, by a keyed fingerprint (see `fingerprint`), and to the ledger. Then every call has a
+line `{"paying": ρ}` before it is paid for, and a line with its result after; or a line
+`{"refused": ρ}` if nothing was paid. Tables of counts are in `.npy` files beside it, which the
+result names. Folder and files are readable by their owner only.
 """
 
 import fcntl
 import json
 import os
-from collections.abc import Sequence
+import secrets
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +22,7 @@ import numpy as np
 from thresher.errors import ReleaseError
 from thresher.files import flush
 from thresher.privacy.amounts import exact
+from thresher.privacy.fingerprint import KEY_BYTES
 from thresher.privacy.request import Counts
 
 FORMAT = "thresher-journal"
@@ -40,12 +44,12 @@ class Journal:
         self._path = self.folder / "journal.jsonl"
         self.results: list[dict[str, Any]] = []
         self.lost = Fraction(0)
+        self._announced = False
+        self._bound: dict[str, Any] | None = None
         self._end = 0
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._descriptor = self._opened()
             try:
-                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._read({"format": FORMAT, "about": about})
             except BaseException:
                 os.close(self._descriptor)
@@ -59,7 +63,61 @@ class Journal:
         return self
 
     def __exit__(self, *fault: object) -> None:
-        os.close(self._descriptor)
+        try:
+            if not (self.spent or self._announced):
+                self._remove()
+        finally:
+            os.close(self._descriptor)
+
+    def _opened(self) -> int:
+        """The file, open and locked; it is made, readable by its owner only, if there is none."""
+        while True:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # A process that paid nothing removes its journal, perhaps just before we lock it.
+                with suppress(FileNotFoundError):
+                    if os.path.samestat(os.fstat(descriptor), self._path.stat()):
+                        return descriptor
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)
+
+    def _remove(self) -> None:
+        """Leave nothing behind: a journal of which nothing was paid for is not worth keeping."""
+        with suppress(OSError):
+            for table in self.folder.glob("call[0-9][0-9][0-9][0-9]-*.npy"):
+                table.unlink()
+            self._path.unlink()
+            self.folder.rmdir()
+
+    def bind(self, fingerprint: Callable[[bytes], str], ledger: str | None) -> None:
+        """Tie the journal to its records and its ledger; if it is tied to others, refuse.
+
+        Args:
+            fingerprint: Gives the fingerprint of the records under a key.
+            ledger: The identity of the ledger, if there is one.
+        """
+        if self._bound is None:
+            key = secrets.token_bytes(KEY_BYTES)
+            self._bound = {"key": key.hex(), "records": fingerprint(key), "ledger": ledger}
+            try:
+                self._append({"bound": self._bound})
+            except OSError as fault:
+                raise _nothing_paid(self._path, fault) from None
+            return
+        if self._bound["records"] != fingerprint(bytes.fromhex(self._bound["key"])):
+            raise ReleaseError(
+                f"{self.folder} is the journal of a fit on other data: these records are not those "
+                "that it began with. Give those, or choose another output for a new fit"
+            )
+        if self._bound["ledger"] != ledger:
+            raise ReleaseError(
+                f"{self.folder} is the journal of a fit that is paid from another ledger of this "
+                "name: give that one"
+            )
 
     @property
     def spent(self) -> Fraction:
@@ -73,8 +131,11 @@ class Journal:
         for name, cells in zip(names, tables, strict=True):
             path = self.folder / name
             try:
-                with path.open("wb") as file:
-                    _set_aside(file.fileno(), 0, 8 * cells + BYTES_PER_QUERY)
+                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+                try:
+                    _set_aside(descriptor, 0, 8 * cells + BYTES_PER_QUERY)
+                finally:
+                    os.close(descriptor)
             except OSError as fault:
                 raise _nothing_paid(path, fault) from None
         return names
@@ -83,6 +144,7 @@ class Journal:
         """Write down that a call is about to be paid for, with room on the disk for its result."""
         try:
             self._append({"paying": str(rho)}, room)
+            self._announced = True
         except OSError as fault:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, self._end)
@@ -91,6 +153,7 @@ class Journal:
     def refuse(self, rho: Fraction) -> None:
         """Write down that the call that was announced last was not paid for after all."""
         self._append({"refused": str(rho)})
+        self._announced = False
 
     def write_table(self, name: str, counts: Counts) -> None:
         """Write a table of the call that was announced last into the file reserved for it."""
@@ -107,6 +170,7 @@ class Journal:
     def record(self, result: dict[str, Any]) -> None:
         """Write down the result of the call that was announced last."""
         self._append(result)
+        self._announced = False
         self.results.append(result)
 
     def _append(self, entry: dict[str, Any], room: int = 0) -> None:
@@ -143,6 +207,11 @@ class Journal:
         """Match announcements with what became of them; what became of nothing is lost."""
         open_ = Fraction(0)
         for entry in entries:
+            if "bound" in entry:
+                bound = entry["bound"]
+                self._bound = {name: bound[name] for name in ("key", "records", "ledger")}
+                bytes.fromhex(self._bound["key"])
+                continue
             if "paying" in entry:
                 self.lost += open_
                 open_ = exact(entry["paying"], "rho")
@@ -172,6 +241,6 @@ def _write_at(descriptor: int, start: int, content: bytes) -> None:
 
 def _nothing_paid(path: Path, fault: OSError) -> ReleaseError:
     return ReleaseError(
-        f"{path} cannot be written: {fault.strerror}. Nothing was paid for; make room, then go on "
-        "from this journal (--resume)"
+        f"{path} cannot be written: {fault.strerror}. Nothing was paid for; make room, then run it "
+        "again (with --resume, if calls before this one were paid for)"
     )

@@ -1,10 +1,10 @@
 """The ledger: one append-only text file per data set that says who spent what on which release.
 
-A ledger is JSON Lines. The first line states the budget; each further line is one spend: number,
-amount ρ as an exact fraction and as a decimal, UTC time, who, and for which release. Every line
-ends with a checksum of itself and of the line before, so that a changed, lost or reordered line is
-noticed. The checksum is not a signature: it guards against accidents, not against somebody who
-recomputes it, and whole lines cut off the end leave no trace.
+A ledger is JSON Lines, sealed as `ledger_lines` says. The first line states the budget and has a
+random id; each further line is one spend: number, amount ρ as an exact fraction and as a decimal,
+UTC time, who, and for which release. The first spend on some records adds their fingerprint (see
+`fingerprint`), and from then on spends on other records are refused. If the data were corrected,
+the curator declares it: that is a line of its own, with the new fingerprint.
 
 Spending is one step under an exclusive `flock` on the file itself (POSIX; every operation opens the
 file anew, so threads exclude each other too): read all, refuse or append, `fsync`, return. Only
@@ -21,8 +21,6 @@ ledger refuses to be used until a person has looked at it.
 
 import fcntl
 import getpass
-import hashlib
-import json
 import os
 import secrets
 import stat
@@ -30,60 +28,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from thresher.data.records import Records
 from thresher.errors import BudgetError, LedgerError
-
-_KIND = "thresher ledger, version 1"
-_LONGEST_HEADER = 2**16
-_LONGEST_NUMBER = 8192
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One spend: `rho`, as zCDP, by `who` for the release named `release`, at `time` (UTC)."""
-
-    number: int
-    rho: Fraction
-    time: str
-    who: str
-    release: str
-
-
-@dataclass(frozen=True)
-class Statement:
-    """What a ledger says at one moment.
-
-    Attributes:
-        total: The whole budget of the data set, as zCDP.
-        epsilon: The ε that the total was converted from, if it was.
-        delta: The δ that belongs to it.
-        accounting: How (ε, δ) were converted to ρ.
-        data: The name of the data set.
-        created: When the ledger was made (UTC).
-        entries: The spends, oldest first.
-    """
-
-    total: Fraction
-    epsilon: float | None
-    delta: float | None
-    accounting: str
-    data: str
-    created: str
-    entries: tuple[Entry, ...]
-
-    @property
-    def spent(self) -> Fraction:
-        """The sum of all entries."""
-        return sum((entry.rho for entry in self.entries), Fraction(0))
-
-    @property
-    def remaining(self) -> Fraction:
-        """What is left of the total."""
-        return self.total - self.spent
+from thresher.privacy.fingerprint import fingerprint
+from thresher.privacy.ledger_lines import amount, decimal, sealed
+from thresher.privacy.statement import KIND, Entry, SoundText, Statement
 
 
 @dataclass(frozen=True)
@@ -122,7 +75,8 @@ class Ledger:
     ) -> "Ledger":
         """Start a ledger at `path`, where there must be no file yet.
 
-        The file appears whole or not at all, and survives a power cut once this returns.
+        The file appears whole or not at all, and survives a power cut once this returns. Only its
+        owner can read it.
 
         Args:
             path: Where to keep it.
@@ -133,13 +87,13 @@ class Ledger:
             data: The name of the data set.
         """
         path = Path(path)
-        header = {"ledger": _KIND, "data": data, **_amount(rho), "epsilon": epsilon, "delta": delta}
-        header |= {"accounting": accounting, "created": _now()}
+        header = {"ledger": KIND, "data": data, **amount(rho), "epsilon": epsilon, "delta": delta}
+        header |= {"accounting": accounting, "created": _now(), "id": secrets.token_hex(32)}
         draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         with _explained(path, "created"):
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             try:
-                _write(descriptor, _sealed(header, "").encode() + b"\n")
+                _write(descriptor, sealed(header, "").encode() + b"\n")
                 # Unlike a rename, a link never replaces a ledger that is already there.
                 os.link(draft, path)
             finally:
@@ -161,8 +115,7 @@ class Ledger:
 
     def read(self) -> Statement:
         """Everything the ledger says, as of one moment."""
-        with _locked(self.path, os.O_RDONLY, fcntl.LOCK_SH) as descriptor:
-            return _Text.of(descriptor, self.path).statement
+        return self._text().statement
 
     @property
     def total(self) -> Fraction:
@@ -184,96 +137,104 @@ class Ledger:
         """The spends, oldest first."""
         return self.read().entries
 
-    def spend(self, rho: Fraction, release: str, who: str | None = None) -> None:
+    @property
+    def identity(self) -> str:
+        """What tells this ledger from every other, even from one of the same name."""
+        return self.read().identity
+
+    def recognise(self, records: Records) -> str:
+        """The fingerprint of records, for `spend`; records of other data are refused.
+
+        Raises:
+            LedgerError: Something was spent on other records, and no correction was declared.
+        """
+        text = self._text()
+        found = fingerprint(records, text.key)
+        self._refuse_others(text.statement, found)
+        return found
+
+    def declare_corrected(self, records: Records, *, why: str, who: str | None = None) -> None:
+        """Declare that the data of this ledger were corrected, and are these records from now on.
+
+        What was spent stays spent. The people in the data are the same ones, and what was released
+        about them before tells about them still; for other people, make another ledger.
+
+        Args:
+            records: The data as they are now.
+            why: What was corrected, for whoever reads the ledger.
+            who: Who declares it; the current user unless told.
+
+        Raises:
+            LedgerError: These are the data that the ledger is for already, or it cannot be written.
+        """
+        found = fingerprint(records, self._text().key)
+        with self._opened_to_append() as (descriptor, text):
+            if text.statement.fingerprint == found:
+                raise LedgerError(f"{self.path.name} is for these records already")
+            line = {"number": text.lines + 1, "corrected": str(why), "time": _now()}
+            line |= {"who": _current_user() if who is None else who, "fingerprint": found}
+            _append(descriptor, text, line)
+
+    def spend(
+        self,
+        rho: Fraction,
+        release: str,
+        who: str | None = None,
+        *,
+        fingerprint: str | None = None,
+    ) -> None:
         """Record a spend; once this returns, it is on disk and data may be touched.
 
         Args:
             rho: How much, as zCDP.
             release: What for.
             who: Who spends it; the current user unless told.
+            fingerprint: That of the records, from `recognise`. The Curator always gives it.
 
         Raises:
             BudgetError: There is not that much left. Nothing is spent.
-            LedgerError: The file is damaged or cannot be written. Nothing is spent.
+            LedgerError: The file is damaged or cannot be written, or is the ledger of other data.
+                Nothing is spent.
         """
-        amount = _amount(rho)
-        with _locked(self.path, os.O_RDWR | os.O_APPEND, fcntl.LOCK_EX) as descriptor:
-            text = _Text.of(descriptor, self.path)
+        spent = amount(rho)
+        with self._opened_to_append() as (descriptor, text):
+            self._refuse_others(text.statement, fingerprint)
             self._refuse_beyond(text.statement, rho, release)
-            line = {"number": len(text.statement.entries) + 1, **amount, "time": _now()}
+            line = {"number": text.lines + 1, **spent, "time": _now()}
             line |= {"who": _current_user() if who is None else who, "release": release}
-            content = text.joint + _sealed(line, text.check).encode() + b"\n"
-            try:
-                os.ftruncate(descriptor, text.length)
-                _write(descriptor, content)
-            except OSError:
-                # Whatever did get written was not acknowledged. If even this fails, what stays is
-                # a torn line, to be ignored, or a whole one, which errs on the safe side.
-                with suppress(OSError):
-                    os.ftruncate(descriptor, text.length)
-                raise
+            if fingerprint is not None and text.statement.fingerprint is None:
+                line["fingerprint"] = fingerprint
+            _append(descriptor, text, line)
 
     def check(self, rho: Fraction, release: str) -> None:
         """Refuse, as `spend` would now, without spending."""
         self._refuse_beyond(self.read(), rho, release)
 
+    @contextmanager
+    def _opened_to_append(self) -> Iterator[tuple[int, SoundText]]:
+        with _locked(self.path, os.O_RDWR | os.O_APPEND, fcntl.LOCK_EX) as descriptor:
+            yield descriptor, SoundText.of(descriptor, self.path)
+
+    def _text(self) -> SoundText:
+        with _locked(self.path, os.O_RDONLY, fcntl.LOCK_SH) as descriptor:
+            return SoundText.of(descriptor, self.path)
+
+    def _refuse_others(self, statement: Statement, found: str | None) -> None:
+        if found is not None and statement.fingerprint not in (None, found):
+            raise LedgerError(
+                f"{self.path.name} is the ledger of other data: these records are not those that "
+                "were spent on before. Give the ledger of these data, or make one; if they are the "
+                "same people's data, corrected, say so first (Ledger.declare_corrected)"
+            )
+
     def _refuse_beyond(self, statement: Statement, rho: Fraction, release: str) -> None:
         remaining = statement.remaining
         if rho > remaining:
             raise BudgetError(
-                f"{self.path.name}: {release!r} requested rho {_decimal(rho)}, remaining "
-                f"{_decimal(remaining)} of {_decimal(statement.total)}, difference "
-                f"{_decimal(rho - remaining)}; ask for less: what is spent stays spent"
+                f"{self.path.name}: {release!r} requested rho {decimal(rho)}, remaining "
+                f"{decimal(remaining)} of {decimal(statement.total)}, difference "
+                f"{decimal(rho - remaining)}; ask for less: what is spent stays spent"
             )
-
-
-@dataclass(frozen=True)
-class _Text:
-    """The sound part of a ledger file: what it says, and what the next line must follow on from."""
-
-    statement: Statement
-    check: str
-    length: int
-    joint: bytes
-
-    @classmethod
-    def of(cls, descriptor: int, path: Path) -> "_Text":
-        with os.fdopen(os.dup(descriptor), "rb") as file:
-            file.seek(0)
-            first = file.readline(_LONGEST_HEADER)
-            header = _unsealed(first, "") if first.endswith(b"\n") else None
-            if header is None or header.get("ledger") != _KIND:
-                raise LedgerError(
-                    f"{path}: line 1 is not the first line of a thresher ledger, or was changed. "
-                    "Give the path of a ledger, make one with Ledger.create, or restore a copy."
-                )
-            lines = file.readlines()
-        check, length, joint = str(header["check"]), len(first), b""
-        entries: list[Entry] = []
-        for number, raw in enumerate(lines, start=1):
-            # After a power cut, what was not written can be there as zeros.
-            line = raw.rstrip(b"\0")
-            content = _unsealed(line, check)
-            whole = line.endswith(b"\n")
-            if content is not None and content.get("number") == number:
-                entries.append(_entry(content))
-                check, length = str(content["check"]), length + len(line)
-                joint = b"" if whole else b"\n"
-            elif whole or not _is_torn(line, number):
-                raise LedgerError(
-                    f"{path}: line {number + 1} is damaged, or does not follow from line {number}. "
-                    "Restore the ledger from a copy; what was spent cannot be known from this file."
-                )
-        statement = Statement(
-            total=Fraction(header["rho"]),
-            epsilon=header["epsilon"],
-            delta=header["delta"],
-            accounting=header["accounting"],
-            data=header["data"],
-            created=header["created"],
-            entries=tuple(entries),
-        )
-        return cls(statement, check, length, joint)
 
 
 @contextmanager
@@ -310,66 +271,24 @@ def _explained(path: Path, verb: str) -> Iterator[None]:
         ) from error
 
 
+def _append(descriptor: int, text: SoundText, line: dict[str, Any]) -> None:
+    """Add a line to the file, and wait until it is on disk."""
+    try:
+        os.ftruncate(descriptor, text.length)
+        _write(descriptor, text.joint + sealed(line, text.check).encode() + b"\n")
+    except OSError:
+        # Whatever did get written was not acknowledged. If even this fails, what stays is
+        # a torn line, to be ignored, or a whole one, which errs on the safe side.
+        with suppress(OSError):
+            os.ftruncate(descriptor, text.length)
+        raise
+
+
 def _write(descriptor: int, content: bytes) -> None:
     """Write all of it, and wait until it is on disk."""
     while content:
         content = content[os.write(descriptor, content) :]
     os.fsync(descriptor)
-
-
-def _sealed(content: dict[str, Any], previous: str) -> str:
-    """One line of the file, without its newline, ending with its checksum."""
-    body = _text(content)
-    check = hashlib.sha256(f"{previous}\n{body}".encode()).hexdigest()
-    return _text({**content, "check": check})
-
-
-def _unsealed(line: bytes, previous: str) -> dict[str, Any] | None:
-    """What a line says, or None if it is not exactly what `_sealed` would have written."""
-    try:
-        content = json.loads(line)
-        body = {key: value for key, value in content.items() if key != "check"}
-        sound = _sealed(body, previous).encode() == line.removesuffix(b"\n")
-    except (ValueError, AttributeError, RecursionError):
-        return None
-    return content if sound else None
-
-
-def _is_torn(line: bytes, number: int) -> bool:
-    """Whether a last line without its newline is the beginning of a spend, and not all of one."""
-    opening = f'{{"number": {number}, "rho": "'.encode()
-    if line[: len(opening)] != opening[: len(line)]:
-        return False
-    try:
-        json.JSONDecoder().raw_decode(line.decode(errors="replace"))
-    except ValueError:
-        return True
-    return False
-
-
-def _text(content: dict[str, Any]) -> str:
-    """JSON on one line: letters of any script as they are, what does not print escaped."""
-    raw = json.dumps(content, ensure_ascii=False)
-    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in raw)
-
-
-def _amount(rho: Fraction) -> dict[str, str]:
-    """The two forms in which an amount is written."""
-    if not isinstance(rho, Fraction | int) or rho <= 0:
-        raise BudgetError(f"rho must be a positive Fraction, such as Fraction(1, 10), not {rho!r}.")
-    if max(rho.numerator.bit_length(), rho.denominator.bit_length()) > _LONGEST_NUMBER:
-        raise BudgetError(f"rho must be a fraction of numbers below 2^{_LONGEST_NUMBER}.")
-    return {"rho": str(rho), "decimal": _decimal(rho)}
-
-
-def _decimal(rho: Fraction) -> str:
-    """About six digits of an amount, for the reader."""
-    return f"{Decimal(rho.numerator) / Decimal(rho.denominator):.6g}"
-
-
-def _entry(content: dict[str, Any]) -> Entry:
-    fields = ("number", "time", "who", "release")
-    return Entry(rho=Fraction(content["rho"]), **{name: content[name] for name in fields})
 
 
 def _now() -> str:

@@ -1,0 +1,159 @@
+"""What a ledger says: its budget, its spends, and whose data it is for."""
+
+import hashlib
+import os
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from thresher.errors import LedgerError
+from thresher.privacy.ledger_lines import is_torn, unsealed
+
+KIND = "thresher ledger, version 2"
+"""Version 2 has an id in its first line, and may have lines that declare a correction."""
+KINDS = ("thresher ledger, version 1", KIND)
+_LONGEST_HEADER = 2**16
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One spend: `rho`, as zCDP, by `who` for the release named `release`, at `time` (UTC)."""
+
+    number: int
+    rho: Fraction
+    time: str
+    who: str
+    release: str
+
+
+@dataclass(frozen=True)
+class Correction:
+    """A declaration by `who`, at `time` (UTC), that the records were corrected, and why."""
+
+    number: int
+    time: str
+    who: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What a ledger says at one moment.
+
+    Attributes:
+        total: The whole budget of the data set, as zCDP.
+        epsilon: The ε that the total was converted from, if it was.
+        delta: The δ that belongs to it.
+        accounting: How (ε, δ) were converted to ρ.
+        data: The name of the data set.
+        created: When the ledger was made (UTC).
+        entries: The spends, oldest first.
+        corrections: The declared corrections of the data, oldest first.
+        identity: What tells this ledger from every other, whatever their names.
+        fingerprint: That of the records it is for, once something was spent on them.
+    """
+
+    total: Fraction
+    epsilon: float | None
+    delta: float | None
+    accounting: str
+    data: str
+    created: str
+    entries: tuple[Entry, ...]
+    corrections: tuple[Correction, ...]
+    identity: str
+    fingerprint: str | None = field(repr=False)
+
+    @property
+    def spent(self) -> Fraction:
+        """The sum of all entries."""
+        return sum((entry.rho for entry in self.entries), Fraction(0))
+
+    @property
+    def remaining(self) -> Fraction:
+        """What is left of the total."""
+        return self.total - self.spent
+
+
+@dataclass(frozen=True)
+class SoundText:
+    """The sound part of a ledger file: what it says, and what the next line must follow on from."""
+
+    statement: Statement
+    key: bytes
+    check: str
+    length: int
+    joint: bytes
+
+    @property
+    def lines(self) -> int:
+        """How many lines there are after the first."""
+        return len(self.statement.entries) + len(self.statement.corrections)
+
+    @classmethod
+    def of(cls, descriptor: int, path: Path) -> "SoundText":
+        """Read and check an open ledger file; `path` is for messages."""
+        with os.fdopen(os.dup(descriptor), "rb") as file:
+            file.seek(0)
+            first = file.readline(_LONGEST_HEADER)
+            header = unsealed(first, "") if first.endswith(b"\n") else None
+            if header is None or header.get("ledger") not in KINDS:
+                raise LedgerError(
+                    f"{path}: line 1 is not the first line of a thresher ledger, or was changed. "
+                    "Give the path of a ledger, make one with Ledger.create, or restore a copy."
+                )
+            lines = file.readlines()
+        check, length, joint = str(header["check"]), len(first), b""
+        contents: list[dict[str, Any]] = []
+        for number, raw in enumerate(lines, start=1):
+            # After a power cut, what was not written can be there as zeros.
+            line = raw.rstrip(b"\0")
+            content = unsealed(line, check)
+            whole = line.endswith(b"\n")
+            if content is not None and content.get("number") == number:
+                contents.append(content)
+                check, length = str(content["check"]), length + len(line)
+                joint = b"" if whole else b"\n"
+            elif whole or not is_torn(line, number):
+                raise LedgerError(
+                    f"{path}: line {number + 1} is damaged, or does not follow from line {number}. "
+                    "Restore the ledger from a copy; what was spent cannot be known from this file."
+                )
+        return cls(_statement(header, contents), _key(header), check, length, joint)
+
+
+def _statement(header: dict[str, Any], contents: list[dict[str, Any]]) -> Statement:
+    fingerprints = [content["fingerprint"] for content in contents if "fingerprint" in content]
+    return Statement(
+        total=Fraction(header["rho"]),
+        epsilon=header["epsilon"],
+        delta=header["delta"],
+        accounting=header["accounting"],
+        data=header["data"],
+        created=header["created"],
+        entries=tuple(_entry(content) for content in contents if "rho" in content),
+        corrections=tuple(_correction(content) for content in contents if "corrected" in content),
+        identity=_derived("identity", header).hex(),
+        fingerprint=fingerprints[-1] if fingerprints else None,
+    )
+
+
+def _entry(content: dict[str, Any]) -> Entry:
+    fields = ("number", "time", "who", "release")
+    return Entry(rho=Fraction(content["rho"]), **{name: content[name] for name in fields})
+
+
+def _correction(content: dict[str, Any]) -> Correction:
+    fields = ("number", "time", "who")
+    return Correction(why=content["corrected"], **{name: content[name] for name in fields})
+
+
+def _key(header: dict[str, Any]) -> bytes:
+    """The secret key of the fingerprints in a ledger."""
+    return _derived("key", header)
+
+
+def _derived(purpose: str, header: dict[str, Any]) -> bytes:
+    """Made of the checksum of the first line: of its random id, or of all that version 1 has."""
+    return hashlib.blake2b(f"{purpose} {header['check']}".encode(), digest_size=32).digest()
