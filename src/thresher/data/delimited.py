@@ -26,7 +26,7 @@ CHUNK_BYTES = 2 << 20
 LONGEST_HEADER = 16 << 20
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-BROKEN = (pa.ArrowException, OSError, EOFError, lzma.LZMAError)
+BROKEN = (pa.ArrowException, OSError, EOFError, lzma.LZMAError, UnicodeDecodeError)
 """What a damaged file can raise. Their messages may quote a record."""
 
 
@@ -170,6 +170,9 @@ def _names(header: bytes, delimiter: str, line_breaks_in_cells: bool) -> list[st
 def _explained(
     path: Path, stream: CheckedStream, faults: list[str], line_breaks_in_cells: bool
 ) -> DataError:
+    if not stream.fault and not faults:
+        # A reader may give up on an open quote before the check has seen where it leads.
+        stream.find_fault()
     if stream.fault:
         return DataError(_quote_fault(path, stream.fault, line_breaks_in_cells))
     return DataError(_fault(path, faults))
