@@ -52,6 +52,32 @@ def test_a_large_epsilon_is_one_line_of_warning(folder, thresher):
     assert line.startswith("thresher: warning: ")
 
 
+def test_other_records_are_refused_until_a_correction_is_declared(folder, thresher):
+    thresher("ledger create book --epsilon 1 --delta 1e-6")
+    fit = "--schema s.json -w w.json --mechanism gaussian_joint --ledger book --rho 0.001"
+    assert thresher(f"fit people.csv {fit} -o one").status == 0
+    lines = Path("people.csv").read_text().splitlines()
+    Path("mended.csv").write_text("\n".join([*lines[:-1], "20,A,3"]) + "\n")
+    refused = thresher(f"fit mended.csv {fit} -o two")
+    assert refused.status == 2
+    assert "`thresher ledger correct`" in refused.err
+    assert not Path("two.partial").exists()
+    declared = thresher("ledger correct book mended.csv --schema s.json --why typo --json")
+    assert declared.json["spent"] == 0.001
+    assert thresher(f"fit mended.csv {fit} -o two").status == 0
+    assert thresher(f"fit people.csv {fit} -o three").status == 2
+
+
+def test_a_cell_may_hold_line_breaks_if_it_is_said(folder, thresher):
+    text = Path("people.csv").read_text()
+    Path("broken.csv").write_text(text + '20,"A\nB",3\n')
+    fit = "fit broken.csv --schema s.json -w w.json --mechanism gaussian_joint --rho 1 -o one"
+    refused = thresher(fit)
+    assert refused.status == 2
+    assert "302" in refused.err
+    assert thresher(f"{fit} --line-breaks-in-cells").status == 0
+
+
 MISTAKES = [
     (
         "ledger create s.json --epsilon 1 --delta 1e-6",

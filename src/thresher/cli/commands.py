@@ -78,6 +78,7 @@ COMMANDS: dict[str, Entry] = {
             "show": Entry(
                 "Show what was spent, on which release, and what is left.", "ledger:show_ledger"
             ),
+            "correct": Entry("Declare that the data of a ledger were corrected.", "ledger:correct"),
         },
     ),
 }
@@ -126,6 +127,7 @@ def _laid_out(docstring: str) -> str:
 
 
 PYTHON = {
+    "Ledger.declare_corrected": "`thresher ledger correct`",
     "Ledger.create": "`thresher ledger create`",
     "Ledger.open": "`thresher ledger show`",
     "(max_queries)": "(--max-queries)",

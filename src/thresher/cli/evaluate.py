@@ -7,7 +7,14 @@ import typer
 
 from thresher.cli.console import print_json, say, show, warn, working
 from thresher.cli.inputs import load_records
-from thresher.cli.options import AsJson, BaselineSeed, Data, OtherWorkload, ReleaseFolder
+from thresher.cli.options import (
+    AsJson,
+    BaselineSeed,
+    Data,
+    LineBreaks,
+    OtherWorkload,
+    ReleaseFolder,
+)
 from thresher.evaluation.comparison import compare
 from thresher.evaluation.errors import Errors
 from thresher.queries.workload import Workload
@@ -23,6 +30,7 @@ def evaluate(
     per_threshold: Annotated[
         bool, typer.Option("--per-threshold", help="Also show the maximum error of each threshold.")
     ] = False,
+    line_breaks: LineBreaks = False,
     seed: BaselineSeed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -34,7 +42,7 @@ def evaluate(
         thresher evaluate people-release people.csv --per-threshold
     """
     published = load(release)
-    records = load_records(data, published.schema)
+    records = load_records(data, published.schema, line_breaks)
     work = compared_on(published, workload)
     if records.n != published.n:
         warn(f"the release is of {published.n} records, and {data} has {records.n}")

@@ -24,6 +24,7 @@ def fit(
     delta: options.Delta = None,
     rho: options.Rho = None,
     schema: options.SchemaFile = None,
+    line_breaks: options.LineBreaks = False,
     mechanism: Annotated[
         str, typer.Option(metavar="NAME", help=f"One of: {', '.join(MECHANISMS)}.")
     ] = "auto",
@@ -65,8 +66,8 @@ def fit(
     budget = {"epsilon": epsilon, "delta": delta, "rho": rho, "accounting": accounting}
     chosen = _mechanism(mechanism, budget, settings)
     run = prepare(
-        data, workload, output, schema=schema, ledger=ledger, resume=resume, overwrite=overwrite,
-        kind="fit",
+        data, workload, output, schema=schema, line_breaks=line_breaks, ledger=ledger,
+        resume=resume, overwrite=overwrite, kind="fit",
     )  # fmt: skip
 
     def expect(estimate: object) -> None:

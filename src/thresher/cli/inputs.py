@@ -20,9 +20,9 @@ def load_schema(data: str, path: Path | None) -> Schema:
     return schema
 
 
-def load_records(data: str, schema: Schema) -> Records:
+def load_records(data: str, schema: Schema, line_breaks: bool = False) -> Records:
     """The private records that a command is about: a file, or `adult` for the built-in set."""
     if data == "adult" and schema.fingerprint == datasets.adult_schema().fingerprint:
         return datasets.adult()
     with counting(f"reading {data}") as progress:
-        return read(data, schema, progress)
+        return read(data, schema, progress, line_breaks_in_cells=line_breaks)

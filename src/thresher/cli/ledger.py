@@ -7,7 +7,17 @@ from typing import Annotated
 import typer
 
 from thresher.cli.console import print_json, show
-from thresher.cli.options import AccountingOption, AsJson, positive, probability, usable_path
+from thresher.cli.inputs import load_records, load_schema
+from thresher.cli.options import (
+    AccountingOption,
+    AsJson,
+    Data,
+    LineBreaks,
+    SchemaFile,
+    positive,
+    probability,
+    usable_path,
+)
 from thresher.cli.paying import open_ledger
 from thresher.errors import LedgerError
 from thresher.privacy.budget import Budget, epsilon_of
@@ -55,6 +65,32 @@ def show_ledger(
     Example:
         thresher ledger show people.ledger
     """
+    _tell(path, as_json)
+
+
+def correct(
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The ledger file.", callback=usable_path)
+    ],
+    data: Data,
+    why: Annotated[
+        str, typer.Option(metavar="TEXT", help="What was corrected, for later readers.")
+    ],
+    schema: SchemaFile = None,
+    line_breaks: LineBreaks = False,
+    as_json: AsJson = False,
+) -> None:
+    """Declare that the data of a ledger were corrected.
+
+    A ledger recognises the records that its budget was spent on, and refuses others. If the same
+    people's data were corrected, say so here. What was spent stays spent. For other people's data,
+    make another ledger.
+
+    Example:
+        thresher ledger correct people.ledger people.csv --schema schema.json --why "two typos"
+    """
+    ledger = open_ledger(path)
+    ledger.declare_corrected(load_records(data, load_schema(data, schema), line_breaks), why=why)
     _tell(path, as_json)
 
 

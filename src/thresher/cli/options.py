@@ -135,6 +135,14 @@ SchemaFile = Annotated[
     ),
 ]
 
+LineBreaks = Annotated[
+    bool,
+    typer.Option(
+        "--line-breaks-in-cells",
+        help="Quoted cells of a CSV file may go on over several lines. Otherwise a record is a line.",
+    ),
+]
+
 Epsilon = Annotated[
     float | None,
     typer.Option(metavar="NUMBER", help="ε of the privacy promise.", callback=positive),

@@ -86,6 +86,7 @@ def prepare(
     output: Path,
     *,
     schema: Path | None,
+    line_breaks: bool,
     ledger: Path | None,
     resume: bool,
     overwrite: bool,
@@ -100,7 +101,7 @@ def prepare(
     account = open_ledger(ledger) if ledger else None
     features = load_schema(data, schema)
     work = Workload.load(workload, features)
-    records = load_records(data, features)
+    records = load_records(data, features, line_breaks)
     return Run(data, records, work, account, journal, output, overwrite, began=time.perf_counter())
 
 

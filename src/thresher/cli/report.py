@@ -11,6 +11,7 @@ from thresher.cli.inputs import load_records
 from thresher.cli.options import (
     AsJson,
     BaselineSeed,
+    LineBreaks,
     OtherWorkload,
     ReleaseFolder,
     usable_path,
@@ -40,6 +41,7 @@ def report(
         ),
     ] = None,
     workload: OtherWorkload = None,
+    line_breaks: LineBreaks = False,
     seed: BaselineSeed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -54,7 +56,7 @@ def report(
     if workload is not None and data is None:
         raise ParameterError("--workload says what to compare on: give --data too")
     published = load(release)
-    comparison = None if data is None else _compared(published, data, workload, seed)
+    comparison = None if data is None else _compared(published, data, workload, line_breaks, seed)
     with working("drawing"):
         write_text(output, report_page(published, comparison))
     if comparison:
@@ -66,8 +68,10 @@ def report(
         show(f"wrote {output}" + (" (not private)" if comparison else ""))
 
 
-def _compared(published: Release, data: str, workload: Path | None, seed: int) -> Comparison:
-    records = load_records(data, published.schema)
+def _compared(
+    published: Release, data: str, workload: Path | None, line_breaks: bool, seed: int
+) -> Comparison:
+    records = load_records(data, published.schema, line_breaks)
     if records.n != published.n:
         raise DataError(
             f"{data} holds {records.n:,} records, and the release was made from {published.n:,}: "

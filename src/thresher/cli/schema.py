@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from thresher.cli.console import counting, print_json, say, show
-from thresher.cli.options import AsJson, usable_path
+from thresher.cli.options import AsJson, LineBreaks, usable_path
 from thresher.data.drafting import draft_schema
 from thresher.schema import Schema
 from thresher.schema.draft import WARNING
@@ -22,6 +22,7 @@ def draft(
             "--output", "-o", metavar="FILE", help="Where the draft goes.", callback=usable_path
         ),
     ] = Path("schema.json"),
+    line_breaks: LineBreaks = False,
     as_json: AsJson = False,
 ) -> None:
     """Guess a schema from a file, for you to review.
@@ -33,7 +34,7 @@ def draft(
         thresher schema draft people.csv --output schema.json
     """
     with counting(f"reading {data}") as progress:
-        guessed, left_out = draft_schema(data, progress)
+        guessed, left_out = draft_schema(data, progress, line_breaks_in_cells=line_breaks)
     guessed.save(output, warning=WARNING)
     for name in left_out:
         say(f"left out: {name!r} (empty, free text, or without a usable name: not a feature)")

@@ -23,6 +23,7 @@ def tune_command(
     delta: options.Delta = None,
     rho: options.Rho = None,
     schema: options.SchemaFile = None,
+    line_breaks: options.LineBreaks = False,
     search: Annotated[
         Search,
         typer.Option(
@@ -76,8 +77,8 @@ def tune_command(
         **given(synthetic_rows=synthetic_rows, seed=seed),
     )  # fmt: skip
     run = prepare(
-        data, workload, output, schema=schema, ledger=ledger, resume=resume, overwrite=overwrite,
-        kind="search",
+        data, workload, output, schema=schema, line_breaks=line_breaks, ledger=ledger,
+        resume=resume, overwrite=overwrite, kind="search",
     )  # fmt: skip
     run.warn(epsilon, delta)
     if search != "rule":
