@@ -139,7 +139,7 @@ LineBreaks = Annotated[
     bool,
     typer.Option(
         "--line-breaks-in-cells",
-        help="Quoted cells of a CSV file may go on over several lines. Otherwise a record is a line.",
+        help="Quoted cells of a CSV file may span lines. Otherwise each line is a record.",
     ),
 ]
 
