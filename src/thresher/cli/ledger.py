@@ -87,7 +87,7 @@ def correct(
     make another ledger.
 
     Example:
-        thresher ledger correct people.ledger people.csv --schema s.json --why typos
+        thresher ledger correct people.ledger new.csv --schema s.json --why typos
     """
     ledger = open_ledger(path)
     ledger.declare_corrected(load_records(data, load_schema(data, schema), line_breaks), why=why)
