@@ -284,6 +284,9 @@ FAULTS = {
     "other capitals": (_csv(f"id,Age,sex,gain\n{CANARY},2,F,1\n"), "mind capitals .* 'age'"),
     "no header": (_csv(f"{CANARY},20,F,1\nb,20,F,1\n"), "'age', 'sex', 'gain'.*header line"),
     "not UTF-8": (_csv(HEAD.encode() + CANARY.encode() + b"\xff,20,F\xff,1\n"), "UTF-8"),
+    "long row, not UTF-8": (
+        _csv(HEAD.encode() + CANARY.encode() + b"\xff,20,F,1,2\n"), "row 2 .* 5 fields .* 4",
+    ),
     "header not UTF-8": (_csv(b"id,age,\xff\n1,2,3\n"), "UTF-8"),
     "cut .gz": (_cut("x.csv.gz"), "damaged"),
     "cut .bz2": (_cut("x.csv.bz2"), "damaged"),

@@ -1,4 +1,4 @@
-"""Private records come in."""
+"""Private records: reading them, coding them by a schema, and counting them exactly."""
 
 from thresher.data import datasets
 from thresher.data.reading import read

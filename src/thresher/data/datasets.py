@@ -1,4 +1,4 @@
-"""Data sets at hand without a download: ADULT, and a stand-in of the shape of LOANS."""
+"""Data sets that need no download: ADULT, and made-up records with the shape of LOANS."""
 
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -43,7 +43,12 @@ def adult() -> Records:
 
 
 def adult_schema() -> Schema:
-    """The public description of ADULT's columns, from its code book."""
+    """The public description of ADULT's columns, from its code book.
+
+    Example:
+        >>> adult_schema()["sex"].labels
+        ('Female', 'Male')
+    """
     with as_file(files("thresher.data").joinpath("adult.schema.json")) as path:
         return Schema.load(path)
 
@@ -58,12 +63,22 @@ def loans(path: str | Path) -> Records:
 
     Args:
         path: Where the CSV file is.
+
+    Example:
+        >>> loans("no such folder/loans.csv")
+        Traceback (most recent call last):
+        thresher.errors.DataError: there is no file no such folder/loans.csv
     """
     return read(path, loans_schema())
 
 
 def loans_schema() -> Schema:
-    """The public description of LOANS: every feature is coded 0 to size-1."""
+    """The public description of LOANS: every feature is coded 0 to size-1.
+
+    Example:
+        >>> loans_schema()["term"].labels
+        ('0', '1', '2')
+    """
     return Schema(
         IntegerRange(name=name, low=0, high=size - 1, nulls=0) for name, size in LOANS_SIZES.items()
     )
@@ -72,8 +87,8 @@ def loans_schema() -> Schema:
 def loans_like(seed: int, n: int = LOANS_RECORDS) -> Records:
     """A made-up stand-in with the shape of LOANS: the same columns and sizes, no real loan.
 
-    A handful of latent traits drive all columns, so they correlate; each column has its own
-    skew, and some hold one value for nearly everyone, as LOANS' settlement columns do.
+    A few hidden traits drive all columns, so the columns correlate. Each column is skewed
+    differently. Some hold one value for nearly everyone, as the settlement columns of LOANS do.
 
     Args:
         seed: Two calls with one seed give the same records.

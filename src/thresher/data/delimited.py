@@ -26,8 +26,13 @@ CHUNK_BYTES = 2 << 20
 LONGEST_HEADER = 16 << 20
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-BROKEN = (pa.ArrowException, OSError, EOFError, lzma.LZMAError)
+BROKEN = (pa.ArrowException, OSError, EOFError, lzma.LZMAError, UnicodeDecodeError)
 """What a damaged file can raise. Their messages may quote a record."""
+UNEVEN = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+"""What Arrow says of a row of the wrong length, before it quotes the row.
+
+Arrow has a callback for such rows, but it prints a traceback if the row is not UTF-8.
+"""
 
 
 def open_delimited(
@@ -50,12 +55,11 @@ def open_delimited(
         ['age', 'sex']
     """
     delimiter = "\t" if path.name.lower().endswith(".tsv") else ","
-    faults: list[str] = []
     try:
         stream = _binary(path, stack)
         header, rest = _first_line(stream, line_breaks_in_cells)
     except BROKEN:
-        raise DataError(_fault(path, faults)) from None
+        raise DataError(_fault(path)) from None
     if not header.strip(b"\r\n"):
         raise DataError(f"{path} is empty: a header line and records are expected")
     try:
@@ -63,43 +67,34 @@ def open_delimited(
     except QuoteError as fault:
         raise DataError(_quote_fault(path, fault, line_breaks_in_cells)) from None
     except (UnicodeDecodeError, csv.Error):
-        raise DataError(_fault(path, faults)) from None
+        raise DataError(_fault(path)) from None
     refuse_duplicates(str(path), columns, wanted)
     kind = LineBreaksInCells if line_breaks_in_cells else OneRecordPerLine
     checked = CheckedStream(rest, stream, kind(delimiter.encode(), 1 + lines_in(header)))
     try:
-        reader = _reader(path, checked, delimiter, columns, wanted, line_breaks_in_cells, faults)
+        reader = _reader(checked, delimiter, columns, wanted, line_breaks_in_cells)
         stack.callback(reader.close)
     except BROKEN as fault:
         if "Empty CSV file" in str(fault) and not checked.fault:
             raise DataError(f"{path} holds no records") from None
-        raise _explained(path, checked, faults, line_breaks_in_cells) from None
+        raise _explained(path, fault, checked, line_breaks_in_cells) from None
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
             yield from reader
-        except BROKEN:
-            raise _explained(path, checked, faults, line_breaks_in_cells) from None
+        except BROKEN as fault:
+            raise _explained(path, fault, checked, line_breaks_in_cells) from None
 
     return Batches(str(path), columns, batches())
 
 
 def _reader(
-    path: Path,
     stream: CheckedStream,
     delimiter: str,
     columns: list[str],
     wanted: Collection[str] | None,
     line_breaks_in_cells: bool,
-    faults: list[str],
 ) -> Any:
-    def refuse_row(row: Any) -> str:
-        faults.append(
-            f"{path}, row {row.number + 1} (the header is row 1): {row.actual_columns} fields "
-            f"where the header has {row.expected_columns}"
-        )
-        return "error"
-
     return pa_csv.open_csv(
         stream,
         read_options=pa_csv.ReadOptions(
@@ -108,7 +103,6 @@ def _reader(
         parse_options=pa_csv.ParseOptions(
             delimiter=delimiter,
             newlines_in_values=line_breaks_in_cells,
-            invalid_row_handler=refuse_row,
             # In a file of one column, an empty line is a record whose cell is missing.
             ignore_empty_lines=len(columns) > 1,
         ),
@@ -168,11 +162,22 @@ def _names(header: bytes, delimiter: str, line_breaks_in_cells: bool) -> list[st
 
 
 def _explained(
-    path: Path, stream: CheckedStream, faults: list[str], line_breaks_in_cells: bool
+    path: Path, fault: Exception, stream: CheckedStream, line_breaks_in_cells: bool
 ) -> DataError:
+    """The error to raise in place of one that may quote a record."""
+    row = UNEVEN.search(str(fault))
+    if not row and not stream.fault:
+        # A reader may give up on an open quote before the check has seen where it leads.
+        stream.find_fault()
     if stream.fault:
         return DataError(_quote_fault(path, stream.fault, line_breaks_in_cells))
-    return DataError(_fault(path, faults))
+    if row:
+        number, expected, found = map(int, row.groups())
+        return DataError(
+            f"{path}, row {number + 1} (the header is row 1): {found} fields "
+            f"where the header has {expected}"
+        )
+    return DataError(_fault(path))
 
 
 def _quote_fault(path: Path, fault: QuoteError, line_breaks_in_cells: bool) -> str:
@@ -182,9 +187,7 @@ def _quote_fault(path: Path, fault: QuoteError, line_breaks_in_cells: bool) -> s
     return f"{path}, {fault}: {advice}"
 
 
-def _fault(path: Path, faults: list[str]) -> str:
-    if faults:
-        return faults[0]
+def _fault(path: Path) -> str:
     return (
         f"{path} cannot be read as CSV in UTF-8 with lines of at most {CHUNK_BYTES:,} bytes, "
         "or it is damaged"

@@ -27,7 +27,13 @@ KEPT_BYTES = MEMORY_CEILING // 4
 
 
 class RecordMarginals:
-    """The marginal tables of a threshold's features, counted on the records."""
+    """The marginal tables of a threshold's features, counted on the records. Not private.
+
+    Example:
+        >>> from thresher.data import datasets
+        >>> RecordMarginals(datasets.adult(), Threshold(("race", "sex"))).shape
+        (5, 2)
+    """
 
     def __init__(self, records: Records, threshold: Threshold) -> None:
         self.columns = [records.codes(name) for name in threshold.features]
@@ -66,7 +72,14 @@ def _tally(cells, first, counts):  # type: ignore[no-untyped-def]
 
 
 def exact_table(records: Records, threshold: Threshold) -> Answers:
-    """The exact counts of all consistent queries of a threshold, for any slab. Not private."""
+    """The exact counts of all consistent queries of a threshold, for any slab. Not private.
+
+    Example:
+        >>> from thresher.data import datasets
+        >>> counts_in = exact_table(datasets.adult(), Threshold(("race", "sex")))
+        >>> [int(counts_in(slab).sum()) for slab in slabs_of((5, 2), 10)]
+        [48842]
+    """
     return ThresholdTable(RecordMarginals(records, threshold), threshold.k, threshold.r)
 
 
@@ -129,7 +142,13 @@ def exact_answer(records: Records, query: Query | str) -> float:
 
 
 def exact_count(records: Records, query: Query | str) -> int:
-    """The number of records that meet a query, by a scan. Not private."""
+    """The number of records that meet a query, by a scan. Not private.
+
+    Example:
+        >>> from thresher.data import datasets
+        >>> exact_count(datasets.adult(), "income=>50K")
+        11687
+    """
     if isinstance(query, str):
         query = Query.parse(query, records.schema)
     query.check(records.schema)

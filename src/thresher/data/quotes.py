@@ -10,12 +10,15 @@ says that cells may hold line breaks, and quotes must be as RFC 4180 has them:
 """
 
 import re
+from contextlib import suppress
+from lzma import LZMAError
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 QUOTE, LINE_FEED, CARRIAGE_RETURN = b'"\n\r'
+CHUNK = 1 << 20
 LINE_END = re.compile(rb"\r\n|\n|\r")
 
 UNCLOSED = "a quote is not closed where its cell ends"
@@ -182,6 +185,12 @@ class CheckedStream:
             self.fault = fault
             raise
         return block
+
+    def find_fault(self) -> None:
+        """Read on to the next fault, after a reader has given up without one."""
+        with suppress(OSError, EOFError, LZMAError):
+            while self.read(CHUNK):
+                pass
 
     def close(self) -> None:
         """Nothing: the stream belongs to who opened it."""

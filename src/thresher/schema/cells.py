@@ -41,7 +41,7 @@ LARGEST_INTEGER = 2**53
 LONGEST_INTEGER = 2**64
 """Whole doubles below this are spelled with all their digits."""
 
-BLANKS = "".join(letter for letter in map(chr, range(0x10000)) if letter.isspace())
+BLANKS = "".join(letter for letter in map(chr, range(0x3001)) if letter.isspace())
 """What Python's `str.strip` takes off the ends of a text."""
 
 UNREADABLE = "\x00"

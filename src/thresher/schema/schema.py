@@ -1,7 +1,7 @@
 """The public description of a table of people: its features, in order.
 
 A schema is read by everyone. Write it from what is publicly known about the columns (a code
-book, the questionnaire), not from the records: a schema drawn from private data tells about it.
+book, the questionnaire), not from the records: a schema read off private data tells about them.
 """
 
 import hashlib
@@ -90,7 +90,13 @@ class Schema:
         return tuple(feature.name for feature in self.features if feature.review)
 
     def index(self, name: str) -> int:
-        """The position of a feature."""
+        """The position of a feature.
+
+        Example:
+            >>> from thresher.schema import IntegerRange
+            >>> Schema([IntegerRange(name="age", low=0, high=99, nulls=0)]).index("age")
+            0
+        """
         try:
             return self._positions[name]
         except KeyError:
@@ -119,7 +125,7 @@ class Schema:
 
     @classmethod
     def from_json(cls, value: object) -> "Schema":
-        """Read a schema from plain JSON values."""
+        """Read a schema from plain JSON values, as `as_json` gives them."""
         if not isinstance(value, dict) or value.get("format") != FORMAT:
             raise SchemaError(f'this is not a schema: it lacks the entry "format": "{FORMAT}"')
         if value.get("version") != VERSION:
@@ -150,7 +156,7 @@ class Schema:
 
     @classmethod
     def load(cls, path: str | Path) -> "Schema":
-        """Read a schema file."""
+        """Read a schema file. An error names the file and what is wrong in it."""
         try:
             return cls.from_json(read_json(path, SchemaError))
         except SchemaError as fault:
