@@ -50,6 +50,7 @@ def read(
         progress: Called with the number of records read so far.
         line_breaks_in_cells: Whether a quoted cell of a CSV file may go on over several lines. By
             default each line is a record, and a quote that is not closed in its line is an error.
+            Empty lines are skipped, except in a file of one column, where each is a missing cell.
 
     Example:
         >>> import pandas as pd
