@@ -508,3 +508,14 @@ def test_a_journal_of_the_first_build_resumes(records, schema, tmp_path):
     ]
     # Three eighths were planned for, two are left; each further call costs two thirds.
     assert curator.spent == Fraction(6, 8) + 2 * Fraction(1, 8) * Fraction(2, 3)
+
+
+def test_a_setting_of_the_first_build_goes_by_its_present_name(tmp_path):
+    about = {"mechanism": "tables", "settings": {"rounds": 2, "own_tables": True}}
+    with Journal(tmp_path / "journal", about) as journal:
+        journal.announce(Fraction(1, 8), room=0)
+    present = {"mechanism": "tables", "settings": {"rounds": 2, "workload_tables": True}}
+    with Journal(tmp_path / "journal", present) as journal:
+        assert journal.lost == Fraction(1, 8)
+    with pytest.raises(ReleaseError, match="journal of another fit"):
+        Journal(tmp_path / "journal", {**present, "mechanism": "rap"})

@@ -192,7 +192,7 @@ class Journal:
             return
         try:
             entries = [json.loads(line) for line in text.splitlines()]
-            if entries[0] != json.loads(json.dumps(header)):
+            if _renamed(entries[0]) != json.loads(json.dumps(header)):
                 raise ReleaseError(
                     f"{self.folder} is the journal of another fit (other data, workload, budget, "
                     "settings or ledger): resume with the same command, or choose another output"
@@ -223,6 +223,14 @@ class Journal:
                 self.results.append(entry)
             open_ = Fraction(0)
         self.lost += open_
+
+
+def _renamed(header: dict[str, Any]) -> dict[str, Any]:
+    """The header of a journal, with the settings of the first build under their present names."""
+    settings = header["about"].get("settings")
+    if isinstance(settings, dict) and "own_tables" in settings:
+        settings["workload_tables"] = settings.pop("own_tables")
+    return header
 
 
 def _set_aside(descriptor: int, start: int, size: int) -> None:
