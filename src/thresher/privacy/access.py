@@ -12,7 +12,7 @@ from typing import TypeVar
 from thresher.privacy.amounts import Amount, exact
 from thresher.privacy.measurements import Measurement
 from thresher.privacy.request import Request
-from thresher.privacy.requests import Choose, Measure, Select, SelectTable
+from thresher.privacy.requests import Choose, Measure, Select, SelectTable, plain
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
@@ -75,7 +75,7 @@ class Access(ABC):
         Returns:
             The chosen queries, in the order in which they were chosen.
         """
-        request = Select(workload, answers_of, count, tuple(excluding))
+        request = Select(workload, answers_of, plain(count), tuple(excluding))
         return self._carry_out(request, exact(rho, "rho"))
 
     def select_table(
@@ -104,7 +104,8 @@ class Access(ABC):
         Returns:
             The chosen table.
         """
-        request = SelectTable(tuple(tables), answers_of, tuple(handicaps), weights_of)
+        taken_off = tuple(plain(handicap) for handicap in handicaps)
+        request = SelectTable(tuple(tables), answers_of, taken_off, weights_of)
         return self._carry_out(request, exact(rho, "rho"))
 
     def measure(

@@ -63,7 +63,7 @@ def _read(amount: object) -> Fraction | None:
         if isinstance(amount, str):
             return _of_text(amount)
         if isinstance(amount, Fraction):
-            return amount
+            return Fraction(amount)
         if isinstance(amount, numbers.Integral):
             return Fraction(int(amount))
         if isinstance(amount, numbers.Real):

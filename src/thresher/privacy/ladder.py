@@ -73,7 +73,10 @@ class Ladder:
             array([ 1.   , 13.534])
         """
         weights: NDArray[np.float64] = self.counts.astype(np.float64)
-        weights *= np.exp(-float(self.rate) * (self.levels[0] - self.levels))
+        # Whether this underflows depends on the scores. So it must stay silent even where a caller
+        # has told NumPy to raise (`np.seterr`): the error would be an answer that nobody paid for.
+        with np.errstate(all="ignore"):
+            weights *= np.exp(-float(self.rate) * (self.levels[0] - self.levels))
         return weights
 
     def rounding_band(self) -> float:
@@ -130,7 +133,8 @@ class Ladder:
         if last == 0:
             return 0
         word = int(randomness.words(1)[0])
-        boundaries = np.cumsum(self.weights())
+        with np.errstate(all="ignore"):
+            boundaries = np.cumsum(self.weights())
         total = float(boundaries[last])
         point = word * 2.0**-64 * total
         band = max(guard, self.rounding_band()) * total

@@ -55,10 +55,10 @@ class Select(Request[list[Query]]):
     def check(self, schema: Schema, rho: Fraction) -> None:
         _check_workload(self.workload, schema)
         _check_callable(self.answers_of, "answers_of")
-        if not _is_whole(self.count) or self.count < 1:
+        if type(self.count) is not int or self.count < 1:
             raise ParameterError(f"count must be a whole number of at least 1, not {self.count!r}")
         for query in self.excluding:
-            if not isinstance(query, Query):
+            if type(query) is not Query:
                 raise ParameterError(f"excluding must name queries, not {query!r}")
         if not self.left:
             raise ParameterError("there is no query left to choose: all are excluded")
@@ -83,14 +83,14 @@ class Select(Request[list[Query]]):
         # no second selection without a second payment.
         scores = WorkloadScores(records, self.workload, self.answers_of, self.excluded, looks=2)
         with products_on_one_core():
-            places = levelwise_selection(scores, int(self.count), rho, randomness, each=scores.each)
+            places = levelwise_selection(scores, self.count, rho, randomness, each=scores.each)
         return [self.workload.query(scores.query_id(p.slab, p.position)) for p in places]
 
     def nothing(self) -> list[Query]:
         return []
 
     def size(self) -> int:
-        return min(int(self.count), self.left)
+        return min(self.count, self.left)
 
     def saved(self, result: list[Query], schema: Schema) -> Saved:
         return Saved({"queries": [query.text(schema) for query in result]})
@@ -117,10 +117,13 @@ class SelectTable(Request[Threshold]):
         if not self.candidates or len(self.handicaps) != len(self.candidates):
             raise ParameterError("give at least one candidate, and a handicap for each")
         for handicap in self.handicaps:
-            if not _is_whole(handicap) or abs(int(handicap)) > LARGEST_HANDICAP:
+            if type(handicap) is not int or abs(handicap) > LARGEST_HANDICAP:
                 raise ParameterError(
                     "handicaps must be whole numbers from -2^60 to 2^60, in counts; round them"
                 )
+        for table in self.candidates:
+            if type(table) is not Threshold:
+                raise ParameterError(f"tables must be thresholds, not {table!r}")
         _check_callable(self.answers_of, "answers_of")
         if self.weights_of is not None:
             _check_callable(self.weights_of, "weights_of")
@@ -129,7 +132,7 @@ class SelectTable(Request[Threshold]):
     def run(self, records: Records, rho: Fraction, randomness: Randomness) -> Threshold:
         workload = Workload(records.schema, self.candidates)
         scores = WorkloadScores(records, workload, self.answers_of, _NONE, self.weights_of)
-        worst = scores.largest() - np.array([int(h) for h in self.handicaps], dtype=np.int64)
+        worst = scores.largest() - np.array(self.handicaps, dtype=np.int64)
         [place] = levelwise_selection([worst], 1, rho, randomness)
         return self.candidates[place.position]
 
@@ -245,10 +248,10 @@ def squared_sensitivity(target: Query | Threshold, schema: Schema, jointly: bool
     Raises:
         ThresherError: The target cannot be measured so.
     """
-    if isinstance(target, Query):
+    if type(target) is Query:
         target.check(schema)
         return 1
-    if not isinstance(target, Threshold):
+    if type(target) is not Threshold:
         raise ParameterError(f"only queries and thresholds can be measured, not {target!r}")
     check_fits(target, schema)
     if not jointly:
@@ -261,8 +264,13 @@ def squared_sensitivity(target: Query | Threshold, schema: Schema, jointly: bool
     return 2
 
 
-def _is_whole(number: object) -> bool:
-    return isinstance(number, int | np.integer) and not isinstance(number, bool)
+def plain(number: int) -> int:
+    """A whole number as a plain `int`, read once; anything else as it is, for `check` to refuse.
+
+    A number of another class could be one thing when it is checked and another when it is used.
+    """
+    is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    return int(number) if is_whole else number
 
 
 def _check_callable(given: object, name: str) -> None:
@@ -271,7 +279,7 @@ def _check_callable(given: object, name: str) -> None:
 
 
 def _check_workload(workload: Workload, schema: Schema) -> None:
-    if not isinstance(workload, Workload):
+    if type(workload) is not Workload:
         raise ParameterError(f"workload must be a Workload, not {workload!r}")
     if workload.schema.fingerprint != schema.fingerprint:
         raise QueryError("the workload is over another schema than the records")
