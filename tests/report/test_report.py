@@ -26,7 +26,7 @@ HOSTILE = (
     "</style></svg><h1>you</h1>",
     "'-- javascript:alert(3)",
     "a & b &lt; c",
-    "\u202edesrever\u2066",
+    "\u200fdesrever\u200e",
 )
 
 
