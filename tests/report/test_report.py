@@ -31,7 +31,7 @@ HOSTILE = (
     "</style></svg><h1>you</h1>",
     "'-- javascript:alert(3)",
     "a & b &lt; c",
-    "two\nlines",
+    "\u200fdesrever\u200e",
 )
 
 
