@@ -120,7 +120,7 @@ def test_the_bound_is_reached_and_a_larger_rate_breaks_it():
 
 @pytest.mark.parametrize("name", ["coin", "all"])
 def test_the_curator_draws_from_the_distribution_that_was_audited(name):
-    workload, rho, draws = WORKLOADS[name], Fraction(1, 2), 4000
+    workload, rho, draws = WORKLOADS[name], Fraction(1, 2), 2000
     people = ((0, 0), (0, 2))
     public = public_answers(workload, N)
     records = records_of(SCHEMA, people)

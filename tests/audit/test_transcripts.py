@@ -6,7 +6,7 @@ was claimed, for the others 85 to 90 % of it, the rest being choices that tell l
 
 False alarms: a correct mechanism would fail one of these audits with probability at most 1e-7, had
 its seed not been fixed. Power: the planted fault is a wall that spends OVERSPEND times what it
-writes down. The suite runs 600 fits on either side, which catch an overspend of 4; `make audit`
+writes down. The suite runs 400 fits on either side, which catch an overspend of 6; `make audit`
 (THRESHER_AUDIT=1) runs 20,000, which catch one of 1.5.
 """
 
@@ -27,7 +27,7 @@ from thresher.queries import Threshold, Workload
 from thresher.relaxed.projection import Projection
 
 THOROUGH = os.environ.get("THRESHER_AUDIT") == "1"
-TRIALS, OVERSPEND = (20_000, Fraction(3, 2)) if THOROUGH else (600, Fraction(4))
+TRIALS, OVERSPEND = (20_000, Fraction(3, 2)) if THOROUGH else (400, Fraction(6))
 RHO = Fraction(2)
 
 SCHEMA = schema_of(2, 2)
