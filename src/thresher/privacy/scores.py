@@ -8,7 +8,7 @@ as the records: they go to a sampler of this package and nowhere else.
 import hashlib
 import threading
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
@@ -89,8 +89,8 @@ class WorkloadScores:
         # move by more than 1. What is refused here depends on the public answers alone.
         answers = _numbers(f"answers_of({threshold})", mine.answers(slab), slab.size)
         n, scores = self._records.n, np.empty(slab.size, dtype=np.int64)
-        # Where there is one look only, nobody needs to recognise the rounded answers.
-        rounded = np.empty(slab.size if self._marks is not None else 0, dtype=np.int64)
+        width: type[np.signedinteger[Any]] = np.int32 if n < 2**31 else np.int64
+        rounded = np.empty(slab.size, dtype=width)
         _score(mine.exact(slab).reshape(-1), answers, n, rounded, scores)
         self._check_unchanged(index, rounded)
         if mine.weights is not None:
@@ -100,7 +100,7 @@ class WorkloadScores:
         scores[self._excluded[here] - first] = EXCLUDED
         return scores
 
-    def _check_unchanged(self, index: int, rounded: npt.NDArray[np.int64]) -> None:
+    def _check_unchanged(self, index: int, rounded: npt.NDArray[np.signedinteger[Any]]) -> None:
         """Refuse public answers to a slab that differ from those of the first look at it.
 
         A level was drawn by the answers of the first look. Found again by other answers, it would
@@ -109,7 +109,7 @@ class WorkloadScores:
         """
         if self._marks is None:
             return
-        mark = hashlib.blake2b(rounded.data, digest_size=32).digest()
+        mark = hashlib.sha256(rounded.data).digest()
         if self._marks.setdefault(index, mark) != mark:
             raise ParameterError(
                 "answers_of must give the same answers every time it is asked; what was paid for "
@@ -151,7 +151,5 @@ def _numbers(given: str, values: npt.ArrayLike, size: int) -> npt.NDArray[np.flo
 def _score(counts, answers, n, rounded, scores):  # type: ignore[no-untyped-def]
     """|count - round(n·answer)|; answers are cut off at 0 and 1, so that scores stay within n."""
     for i in range(counts.size):
-        nearest = np.int64(np.rint(n * min(max(np.float64(answers[i]), 0.0), 1.0)))
-        if i < rounded.size:
-            rounded[i] = nearest
-        scores[i] = abs(counts[i] - nearest)
+        rounded[i] = np.int64(np.rint(n * min(max(np.float64(answers[i]), 0.0), 1.0)))
+        scores[i] = abs(counts[i] - np.int64(rounded[i]))
