@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import thresher.privacy.scores
 from thresher.data.records import Records
-from thresher.errors import ParameterError
+from thresher.errors import BudgetError, ParameterError, ThresherError
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness
 from thresher.privacy.requests import Measure
 from thresher.queries import Condition, Query, Threshold, Workload
@@ -62,6 +62,96 @@ def test_a_handicap_does_not_tell_a_count(mid):
         with pytest.raises(ParameterError, match="handicaps must be whole numbers"):
             curator.select_table([TABLES[0]], always(0.0), [-(2**61 - mid)], rho="1/1000")
         assert curator.spent == 0
+
+
+class Later(int):
+    """A number that says 0 when it is first asked, and what it is from then on."""
+
+    asked = 0
+
+    def __int__(self):
+        self.asked += 1
+        return 0 if self.asked == 1 else int.__index__(self)
+
+
+class Never(int):
+    """A number that differs from no other."""
+
+    def __ne__(self, other):
+        return False
+
+    __hash__ = int.__hash__
+
+
+class Marginal(Threshold):
+    """An r-of-k threshold that passes for a marginal at first."""
+
+    asked = 0
+
+    @property
+    def k(self):
+        object.__setattr__(self, "asked", self.asked + 1)
+        return self.r if self.asked == 1 else len(self.features)
+
+
+class Free(Fraction):
+    """An amount that adds nothing, and is never too much."""
+
+    def __gt__(self, other):
+        return False
+
+    def __radd__(self, other):
+        return other
+
+    __add__ = __radd__
+
+
+@pytest.mark.parametrize("mid", range(-1, N + 1))
+def test_a_handicap_is_read_once(mid):
+    for people in PEOPLE:
+        curator = curator_of(people)
+        with pytest.raises(ParameterError, match="handicaps must be whole numbers"):
+            curator.select_table([TABLES[0]], always(0.0), [Later(mid - 2**61)], rho="1/1000")
+        assert curator.spent == 0
+
+
+@pytest.mark.parametrize(
+    "target", [Threshold(("a", "b"), Never(1)), Marginal(("a", "b"), 1)], ids=["r", "threshold"]
+)
+def test_no_table_passes_for_a_marginal(target):
+    curator = curator_of(PEOPLE[0])
+    with pytest.raises(ThresherError):
+        curator.measure([target], rho="1/2")
+    assert curator.spent == 0
+
+
+def test_only_thresholds_proper_are_walked():
+    curator, strange = curator_of(PEOPLE[0]), Marginal(("a", "b"), 1)
+    for call in (
+        lambda: curator.select(Workload(SCHEMA, [strange]), always(0.0), 1, rho="1/2"),
+        lambda: curator.select_table([strange], always(0.0), [0], rho="1/2"),
+        lambda: curator.choose(Workload(SCHEMA, [strange]), [always(0.0)], rho="1/2"),
+    ):
+        with pytest.raises(ParameterError, match="a Threshold, not"):
+            call()
+    assert curator.spent == 0
+
+
+def test_an_amount_costs_what_it_is():
+    curator = curator_of(PEOPLE[0])
+    with pytest.raises(BudgetError):
+        curator.measure([TABLES[0]], rho=Free(100))
+    curator.measure([TABLES[0]], rho=Free(1, 2))
+    assert curator.spent == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("rho", ["1e-2400", "1e-300"])
+def test_noise_of_any_size_that_does_not_fit_is_refused(rho):
+    """The message had the variance as a float, and so raised an OverflowError."""
+    curator = curator_of(PEOPLE[0])
+    with pytest.raises(ParameterError, match="64-bit"):
+        curator.measure([TABLES[0]], rho=rho)
+    assert curator.spent == 0
 
 
 def test_the_largest_handicaps_are_served():

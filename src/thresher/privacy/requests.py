@@ -1,6 +1,8 @@
 """The four budgeted requests: all that can be asked about the records."""
 # ruff: noqa: D102 (each method is documented once, at `Request`)
 
+import operator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -52,13 +54,16 @@ class Select(Request[list[Query]]):
     count: int
     excluding: tuple[Query, ...]
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "count", _plain(self.count))
+
     def check(self, schema: Schema, rho: Fraction) -> None:
         _check_workload(self.workload, schema)
         _check_callable(self.answers_of, "answers_of")
         if not _is_whole(self.count) or self.count < 1:
             raise ParameterError(f"count must be a whole number of at least 1, not {self.count!r}")
         for query in self.excluding:
-            if not isinstance(query, Query):
+            if type(query) is not Query:
                 raise ParameterError(f"excluding must name queries, not {query!r}")
         if not self.left:
             raise ParameterError("there is no query left to choose: all are excluded")
@@ -83,14 +88,14 @@ class Select(Request[list[Query]]):
         # no second selection without a second payment.
         scores = WorkloadScores(records, self.workload, self.answers_of, self.excluded, looks=2)
         with products_on_one_core():
-            places = levelwise_selection(scores, int(self.count), rho, randomness, each=scores.each)
+            places = levelwise_selection(scores, self.count, rho, randomness, each=scores.each)
         return [self.workload.query(scores.query_id(p.slab, p.position)) for p in places]
 
     def nothing(self) -> list[Query]:
         return []
 
     def size(self) -> int:
-        return min(int(self.count), self.left)
+        return min(self.count, self.left)
 
     def saved(self, result: list[Query], schema: Schema) -> Saved:
         return Saved({"queries": [query.text(schema) for query in result]})
@@ -113,23 +118,27 @@ class SelectTable(Request[Threshold]):
     handicaps: tuple[int, ...]
     weights_of: AnswersOf | None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "handicaps", tuple(_plain(h) for h in self.handicaps))
+
     def check(self, schema: Schema, rho: Fraction) -> None:
         if not self.candidates or len(self.handicaps) != len(self.candidates):
             raise ParameterError("give at least one candidate, and a handicap for each")
         for handicap in self.handicaps:
-            if not _is_whole(handicap) or abs(int(handicap)) > LARGEST_HANDICAP:
+            if not _is_whole(handicap) or abs(handicap) > LARGEST_HANDICAP:
                 raise ParameterError(
                     "handicaps must be whole numbers from -2^60 to 2^60, in counts; round them"
                 )
         _check_callable(self.answers_of, "answers_of")
         if self.weights_of is not None:
             _check_callable(self.weights_of, "weights_of")
+        _check_thresholds(self.candidates)
         _check_workload(Workload(schema, self.candidates), schema)
 
     def run(self, records: Records, rho: Fraction, randomness: Randomness) -> Threshold:
         workload = Workload(records.schema, self.candidates)
         scores = WorkloadScores(records, workload, self.answers_of, _NONE, self.weights_of)
-        worst = scores.largest() - np.array([int(h) for h in self.handicaps], dtype=np.int64)
+        worst = scores.largest() - np.array(self.handicaps, dtype=np.int64)
         [place] = levelwise_selection([worst], 1, rho, randomness)
         return self.candidates[place.position]
 
@@ -245,10 +254,10 @@ def squared_sensitivity(target: Query | Threshold, schema: Schema, jointly: bool
     Raises:
         ThresherError: The target cannot be measured so.
     """
-    if isinstance(target, Query):
+    if type(target) is Query:
         target.check(schema)
         return 1
-    if not isinstance(target, Threshold):
+    if type(target) is not Threshold:
         raise ParameterError(f"only queries and thresholds can be measured, not {target!r}")
     check_fits(target, schema)
     if not jointly:
@@ -265,14 +274,27 @@ def _is_whole(number: object) -> bool:
     return isinstance(number, int | np.integer) and not isinstance(number, bool)
 
 
+def _plain(number: Any) -> Any:
+    """A whole number as an `int` proper, read once: a subclass could say something else later."""
+    return operator.index(number) if _is_whole(number) else number
+
+
 def _check_callable(given: object, name: str) -> None:
     if not callable(given):
         raise ParameterError(f"{name} must be a function of a threshold, not {given!r}")
 
 
+def _check_thresholds(thresholds: Iterable[Threshold]) -> None:
+    """Refuse subclasses: what they say when they are checked need not be what they say later."""
+    for threshold in thresholds:
+        if type(threshold) is not Threshold:
+            raise ParameterError(f"tables are named by a Threshold, not by {threshold!r}")
+
+
 def _check_workload(workload: Workload, schema: Schema) -> None:
-    if not isinstance(workload, Workload):
+    if type(workload) is not Workload or type(workload.schema) is not Schema:
         raise ParameterError(f"workload must be a Workload, not {workload!r}")
+    _check_thresholds(workload.thresholds)
     if workload.schema.fingerprint != schema.fingerprint:
         raise QueryError("the workload is over another schema than the records")
     if workload.query_count > MOST_QUERIES:
