@@ -76,7 +76,10 @@ def column_of(column: "pd.Series[Any]") -> pa.Array:
 
 
 def _is_all_text(column: "pd.Series[Any]") -> bool:
-    return column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) == "string"
+    try:
+        return column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) == "string"
+    except Exception:  # a cell can be any object, and may raise even when asked for its class
+        return False
 
 
 def _category_column(column: "pd.Series[Any]") -> pa.Array:

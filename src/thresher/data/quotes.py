@@ -154,6 +154,7 @@ class CheckedStream:
         head: Bytes that come before those of the stream.
         stream: The rest.
         check: What looks at the bytes.
+        mark: Bytes that a reader drops at the beginning, such as a byte order mark; not checked.
 
     Example:
         >>> import io
@@ -164,14 +165,22 @@ class CheckedStream:
 
     closed = False
 
-    def __init__(self, head: bytes, stream: Any, check: OneRecordPerLine | LineBreaksInCells):
-        self._head = head
+    def __init__(
+        self,
+        head: bytes,
+        stream: Any,
+        check: OneRecordPerLine | LineBreaksInCells,
+        mark: bytes = b"",
+    ):
+        self._head, self._mark = head, mark
         self._stream = stream
         self._check = check
         self.fault: QuoteError | None = None
 
     def read(self, size: int) -> bytes:
         """The next bytes of the file, at most `size`; none at its end."""
+        mark = self._mark if size > len(self._mark) else b""
+        size -= len(mark)
         if self._head:
             block, self._head = self._head[:size], self._head[size:]
         else:
@@ -184,6 +193,9 @@ class CheckedStream:
         except QuoteError as fault:
             self.fault = fault
             raise
+        if mark and block:
+            self._mark = b""
+            return mark + block
         return block
 
     def find_fault(self) -> None:
