@@ -333,6 +333,11 @@ def damaged(lines):
         "a key that is none",
         [lines[0], json.dumps({"bound": {"key": "x", "records": "", "ledger": 1}})],
     )
+    yield (
+        "a key that is too long",
+        [lines[0], json.dumps({"bound": {"key": "00" * 65, "records": "", "ledger": 1}})],
+    )
+    yield "a deep nest", [lines[0], "[" * 100_000]
     yield "other calls", [*lines[:2], json.dumps({**measure, "rho": str(RHO / 6)})]
 
 

@@ -166,7 +166,7 @@ def journal_holds_payment(folder: Path) -> bool:
             announced += Fraction(entry.get("paying", 0)) - Fraction(entry.get("refused", 0))
     except (FileNotFoundError, NotADirectoryError):
         return False
-    except (OSError, ValueError, AttributeError, TypeError, ArithmeticError):
+    except (OSError, ValueError, AttributeError, TypeError, ArithmeticError, RecursionError):
         return True
     return announced > 0
 
