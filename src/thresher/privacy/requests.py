@@ -1,6 +1,7 @@
 """The four budgeted requests: all that can be asked about the records."""
 # ruff: noqa: D102 (each method is documented once, at `Request`)
 
+import hashlib
 import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -195,9 +196,13 @@ class Measure(Request[list[Measurement]]):
     def saved(self, result: list[Measurement], schema: Schema) -> Saved:
         counts = [measured.count for measured in measured_queries(result)]
         tables = [measured.counts for measured in measured_tables(result)]
-        return Saved({"counts": counts, "sigmas": [m.sigma for m in result]}, tables)
+        values = {"counts": counts, "sigmas": [m.sigma for m in result]}
+        return Saved({**values, "targets": self._targets_hash()}, tables)
 
     def restored(self, saved: Saved, schema: Schema, n: int) -> list[Measurement]:
+        # A journal of the first build does not say what was measured.
+        if saved.values.get("targets", targets := self._targets_hash()) != targets:
+            raise ValueError("the counts of something else")
         counts, tables = iter(saved.values["counts"]), iter(saved.tables)
         measured: list[Measurement] = []
         for target, sigma in zip(self.targets, map(float, saved.values["sigmas"]), strict=True):
@@ -209,6 +214,13 @@ class Measure(Request[list[Measurement]]):
                 raise ValueError("a table of something else")
             measured.append(TableMeasurement(target, table, sigma, n))
         return measured
+
+    def _targets_hash(self) -> str:
+        """What tells these targets from others, so that no count is taken for another's."""
+        digest = hashlib.sha256()
+        for target in self.targets:
+            digest.update(f"{target!r}\n".encode())
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
