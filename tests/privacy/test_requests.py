@@ -1,5 +1,6 @@
 """Whatever is asked: a call raises before it pays, or returns; never by what is in the records."""
 
+import traceback
 from fractions import Fraction
 
 import numpy as np
@@ -388,3 +389,41 @@ def test_only_the_four_requests_get_to_see_the_records():
     with pytest.raises(ParameterError, match="does not know the request Everything"):
         curator._carry_out(Everything((QUERIES[0],), True), Fraction(1))
     assert curator.spent == 0
+
+
+def failing_late(_):
+    def answers(slab):
+        raise ArithmeticError("no answers to this slab")
+
+    return answers
+
+
+@pytest.mark.parametrize("shared", [0, 10**6], ids=["threads", "one thread"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda c: c.select(Workload(SCHEMA, TABLES), failing_late, 1, rho="1/2"),
+        lambda c: c.choose(Workload(SCHEMA, TABLES), [failing_late], rho="1/2"),
+        lambda c: c.select_table(
+            TABLES, always(0.0), [0] * 4, weights_of=failing_late, rho="1/2"
+        ),
+    ],
+    ids=["select", "choose", "select_table"],
+)  # fmt: skip
+def test_no_frame_behind_an_exception_holds_records_or_scores(call, shared, monkeypatch):
+    """A logger that shows local variables would have shown exact scores."""
+    monkeypatch.setattr(thresher.privacy.scores, "WORTH_SHARING", shared)
+    curator = curator_of(PEOPLE[2])
+    with pytest.raises(ArithmeticError) as caught:
+        call(curator)
+    frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
+    assert any(frame.f_code.co_name == "answers" for frame in frames)
+    for frame in frames:
+        if frame.f_code.co_name not in ("call", "_carry_out", "select", "choose", "select_table"):
+            inside = frame.f_globals["__name__"].startswith("thresher.")
+            assert not (inside and frame.f_locals), frame.f_code.co_name
+        assert not any(
+            isinstance(value, Records | np.ndarray | thresher.privacy.scores.WorkloadScores)
+            for value in frame.f_locals.values()
+        )
+    assert curator.spent == Fraction(1, 2)
