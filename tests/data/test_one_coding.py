@@ -379,3 +379,70 @@ def test_a_draft_of_one_kind_of_source_reads_every_other(tmp_path, kind):
         labels = [[f.labels[code] for code in records.codes(f.name)] for f in draft]
         assert [label.lower() for label in labels[0]] == ["true", "false", "true"]
         assert labels[1] == ["2020-03-01", "2020-03-02", "(other)"]
+
+
+BROKEN_TEXT = pa.StringArray.from_buffers(
+    4, pa.py_buffer(np.array([0, 1, 3, 6, 7], np.int32)), pa.py_buffer(b"1x\xff\xed\xa0\x805")
+)
+
+
+@pytest.mark.parametrize("kind", ["arrow", "large", "view", "dictionary", "parquet", "pandas"])
+def test_text_that_is_not_utf8_is_no_fault(tmp_path, kind):
+    """Arrow raised by it, with the bytes of the cell in its exception."""
+    column = BROKEN_TEXT
+    if kind == "large":
+        column = column.cast(pa.large_string())
+    if kind == "view":
+        column = column.cast(pa.string_view())
+    if kind == "dictionary":
+        column = pa.DictionaryArray.from_arrays([0, 1, 2, 3], column)
+    source = pa.table({"x": column})
+    if kind == "parquet":
+        pq.write_table(source, tmp_path / "x.parquet")
+        source = tmp_path / "x.parquet"
+    if kind == "pandas":
+        source = pd.DataFrame({"x": pd.Series(column, dtype=pd.ArrowDtype(pa.string()))})
+    for feature in FEATURES:
+        read_as = ["1", "x\ufffd", "\ufffd\ufffd\ufffd", "5"]
+        assert outcome(source, feature) == [expected(cell, feature) for cell in read_as]
+
+
+class Unbound:
+    """Like a proxy of nothing, which raises even when it is asked for its class."""
+
+    @property
+    def __class__(self):
+        raise RuntimeError("a private value")
+
+
+class Spoken(str):
+    def strip(self, *_):
+        return 5
+
+
+class Speaking:
+    def __str__(self):
+        return Spoken("x")
+
+
+@pytest.mark.parametrize("odd", [Unbound, Speaking, Spoken])
+@pytest.mark.parametrize("others", [["x", "1"], [1, True]])
+def test_no_object_in_a_cell_is_a_fault(odd, others):
+    def make(cells):
+        return pd.DataFrame({"x": series(cells, object)})
+
+    check_replacement(make, [*others, "x"], odd(), 2)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("line_breaks", [True, False])
+def test_a_byte_order_mark_in_a_cell_is_a_character_wherever_it_stands(
+    tmp_path, alone, line_breaks
+):
+    """Arrow dropped it from the first record."""
+    feature = Categorical(name="x", categories=("a", "\ufeffa", "?"), outside="?", nulls="?")
+    lines = ["x", "\ufeffa", "\ufeffa", "a"] if alone else ["x,y", "\ufeffa,1", "\ufeffa,2", "a,3"]
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    records = read(path, Schema([feature]), line_breaks_in_cells=line_breaks)
+    assert records.codes("x").tolist() == [1, 1, 0]

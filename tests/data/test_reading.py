@@ -375,3 +375,43 @@ def test_records_do_not_show_themselves():
         iter(records)
     with pytest.raises(DataError, match="there are no records"):
         Records(SCHEMA, [np.array([], dtype=np.uint8)] * 3)
+
+
+@pytest.mark.parametrize("before", [0, 1, 19, 20, 30, 39])
+@pytest.mark.parametrize("length", [39, 40, 41, 50, 60, 79, 90])
+def test_whether_a_long_line_is_read_does_not_depend_on_the_lines_before(
+    tmp_path, monkeypatch, before, length
+):
+    """Arrow takes a line of one to two blocks or not, depending on where in a block it begins."""
+    monkeypatch.setattr("thresher.data.delimited.CHUNK_BYTES", 40)
+    feature = IntegerRange(name="x", low=0, high=9, nulls=0)
+    first = "1," + "y" * max(0, before - 2) + "\n" if before else ""
+    path = tmp_path / "x.csv"
+    path.write_text(f"x,y\n{first}2,{'z' * (length - 2)}\n3,\n")
+    if length > 40:
+        with pytest.raises(DataError, match="lines of at most 40 bytes"):
+            read(path, Schema([feature]))
+    else:
+        assert read(path, Schema([feature])).codes("x").tolist()[-2:] == [2, 3]
+
+
+def test_the_name_of_a_parquet_column_that_is_not_utf8_is_explained(tmp_path):
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"x": ["1"], "yyy": ["2"]}), path)
+    path.write_bytes(path.read_bytes().replace(b"yyy", b"y\xff\xfe"))
+    with pytest.raises(DataError, match="damaged"):
+        read(path, Schema([IntegerRange(name="x", low=0, high=9, nulls=0)]))
+
+
+def test_dictionaries_that_cannot_be_joined_are_read_one_by_one():
+    """Whether the chunks of a column could be joined depended on how many values it has."""
+    chunks = [
+        pa.DictionaryArray.from_arrays(
+            pa.array(range(100), pa.int8()), pa.array([str(first + i) for i in range(100)])
+        )
+        for first in (0, 100)
+    ]
+    column = pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array(chunks)))
+    feature = IntegerRange(name="x", low=0, high=999, nulls=0)
+    records = read(pd.DataFrame({"x": column}), Schema([feature]))
+    assert records.codes("x").tolist() == list(range(200))

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from thresher.data.records import Records
 from thresher.errors import BudgetError, LedgerError, ParameterError, ReleaseError
 from thresher.mechanisms import RAP, GaussianJoint, GaussianPerQuery
 from thresher.privacy import Budget
@@ -22,6 +23,7 @@ from thresher.privacy.journal import Journal, JournaledCurator
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.randomness import InsecureSeededRandomness
 from thresher.queries import Query, Threshold, Workload
+from thresher.schema import Categorical, Schema
 
 RHO = Fraction(5, 7)
 RAPS = {
@@ -333,6 +335,11 @@ def damaged(lines):
         "a key that is none",
         [lines[0], json.dumps({"bound": {"key": "x", "records": "", "ledger": 1}})],
     )
+    yield (
+        "a key that is too long",
+        [lines[0], json.dumps({"bound": {"key": "00" * 65, "records": "", "ledger": 1}})],
+    )
+    yield "a deep nest", [lines[0], "[" * 100_000]
     yield "other calls", [*lines[:2], json.dumps({**measure, "rho": str(RHO / 6)})]
 
 
@@ -519,3 +526,23 @@ def test_a_setting_of_the_first_build_goes_by_its_present_name(tmp_path):
         assert journal.lost == Fraction(1, 8)
     with pytest.raises(ReleaseError, match="journal of another fit"):
         Journal(tmp_path / "journal", {**present, "mechanism": "rap"})
+
+
+@pytest.mark.parametrize("first", [Threshold(("a",)), Threshold(("a", "b"))])
+def test_counts_are_replayed_for_what_was_measured_only(first, tmp_path):
+    """The counts of one table were shown as those of another of the same shape."""
+    values = ("0", "1")
+    schema = Schema(
+        Categorical(name=name, categories=values, outside="0", nulls="0") for name in "abc"
+    )
+    records = Records(schema, [np.array([0, 1, 1], dtype=np.uint8)] * 3)
+
+    def measured(target):
+        with Journal(tmp_path / "journal", {"fit": 1}) as journal:
+            curator = Curator(records, Budget.from_rho(1), spent=journal.spent)
+            return JournaledCurator(curator, journal).measure([target], rho="1/2")[0]
+
+    kept = measured(first)
+    assert measured(first).counts.tolist() == kept.counts.tolist()
+    with pytest.raises(ReleaseError, match="of another run"):
+        measured(Threshold(("c",) if first.k == 1 else ("b", "a")))

@@ -1,5 +1,6 @@
 """Whatever is asked: a call raises before it pays, or returns; never by what is in the records."""
 
+import traceback
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 import thresher.privacy.scores
 from thresher.data.records import Records
-from thresher.errors import ParameterError
+from thresher.errors import BudgetError, ParameterError, ThresherError
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness
 from thresher.privacy.requests import Measure
 from thresher.queries import Condition, Query, Threshold, Workload
@@ -102,6 +103,96 @@ def test_numbers_are_read_once_and_only_plain_types_are_asked_about():
             with pytest.raises(ParameterError, match="thresholds"):
                 call(curator)
         assert curator.spent == Fraction(1, 2)
+
+
+class Later(int):
+    """A number that says 0 when it is first asked, and what it is from then on."""
+
+    asked = 0
+
+    def __int__(self):
+        self.asked += 1
+        return 0 if self.asked == 1 else int.__index__(self)
+
+
+class Never(int):
+    """A number that differs from no other."""
+
+    def __ne__(self, other):
+        return False
+
+    __hash__ = int.__hash__
+
+
+class Marginal(Threshold):
+    """An r-of-k threshold that passes for a marginal at first."""
+
+    asked = 0
+
+    @property
+    def k(self):
+        object.__setattr__(self, "asked", self.asked + 1)
+        return self.r if self.asked == 1 else len(self.features)
+
+
+class Free(Fraction):
+    """An amount that adds nothing, and is never too much."""
+
+    def __gt__(self, other):
+        return False
+
+    def __radd__(self, other):
+        return other
+
+    __add__ = __radd__
+
+
+@pytest.mark.parametrize("mid", range(-1, N + 1))
+def test_a_handicap_is_read_once(mid):
+    for people in PEOPLE:
+        curator = curator_of(people)
+        with pytest.raises(ParameterError, match="handicaps must be whole numbers"):
+            curator.select_table([TABLES[0]], always(0.0), [Later(mid - 2**61)], rho="1/1000")
+        assert curator.spent == 0
+
+
+@pytest.mark.parametrize(
+    "target", [Threshold(("a", "b"), Never(1)), Marginal(("a", "b"), 1)], ids=["r", "threshold"]
+)
+def test_no_table_passes_for_a_marginal(target):
+    curator = curator_of(PEOPLE[0])
+    with pytest.raises(ThresherError):
+        curator.measure([target], rho="1/2")
+    assert curator.spent == 0
+
+
+def test_only_thresholds_proper_are_walked():
+    curator, strange = curator_of(PEOPLE[0]), Marginal(("a", "b"), 1)
+    for call in (
+        lambda: curator.select(Workload(SCHEMA, [strange]), always(0.0), 1, rho="1/2"),
+        lambda: curator.select_table([strange], always(0.0), [0], rho="1/2"),
+        lambda: curator.choose(Workload(SCHEMA, [strange]), [always(0.0)], rho="1/2"),
+    ):
+        with pytest.raises(ParameterError, match="a Threshold, not"):
+            call()
+    assert curator.spent == 0
+
+
+def test_an_amount_costs_what_it_is():
+    curator = curator_of(PEOPLE[0])
+    with pytest.raises(BudgetError):
+        curator.measure([TABLES[0]], rho=Free(100))
+    curator.measure([TABLES[0]], rho=Free(1, 2))
+    assert curator.spent == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("rho", ["1e-2400", "1e-300"])
+def test_noise_of_any_size_that_does_not_fit_is_refused(rho):
+    """The message had the variance as a float, and so raised an OverflowError."""
+    curator = curator_of(PEOPLE[0])
+    with pytest.raises(ParameterError, match="64-bit"):
+        curator.measure([TABLES[0]], rho=rho)
+    assert curator.spent == 0
 
 
 def test_the_largest_handicaps_are_served():
@@ -340,3 +431,41 @@ def test_only_the_four_requests_get_to_see_the_records():
     with pytest.raises(ParameterError, match="does not know the request Everything"):
         curator._carry_out(Everything((QUERIES[0],), True), Fraction(1))
     assert curator.spent == 0
+
+
+def failing_late(_):
+    def answers(slab):
+        raise ArithmeticError("no answers to this slab")
+
+    return answers
+
+
+@pytest.mark.parametrize("shared", [0, 10**6], ids=["threads", "one thread"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda c: c.select(Workload(SCHEMA, TABLES), failing_late, 1, rho="1/2"),
+        lambda c: c.choose(Workload(SCHEMA, TABLES), [failing_late], rho="1/2"),
+        lambda c: c.select_table(
+            TABLES, always(0.0), [0] * 4, weights_of=failing_late, rho="1/2"
+        ),
+    ],
+    ids=["select", "choose", "select_table"],
+)  # fmt: skip
+def test_no_frame_behind_an_exception_holds_records_or_scores(call, shared, monkeypatch):
+    """A logger that shows local variables would have shown exact scores."""
+    monkeypatch.setattr(thresher.privacy.scores, "WORTH_SHARING", shared)
+    curator = curator_of(PEOPLE[2])
+    with pytest.raises(ArithmeticError) as caught:
+        call(curator)
+    frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
+    assert any(frame.f_code.co_name == "answers" for frame in frames)
+    for frame in frames:
+        if frame.f_code.co_name not in ("call", "_carry_out", "select", "choose", "select_table"):
+            inside = frame.f_globals["__name__"].startswith("thresher.")
+            assert not (inside and frame.f_locals), frame.f_code.co_name
+        assert not any(
+            isinstance(value, Records | np.ndarray | thresher.privacy.scores.WorkloadScores)
+            for value in frame.f_locals.values()
+        )
+    assert curator.spent == Fraction(1, 2)

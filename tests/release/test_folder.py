@@ -323,6 +323,21 @@ def test_an_archive_that_inflates_to_more_than_the_rows_is_not_inflated(
         load(with_rows)
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_an_archive_is_compressed_as_numpy_does(with_rows, method):
+    """A damaged stream of another kind raised an LZMAError."""
+    path = with_rows / "rows.npz"
+    with zipfile.ZipFile(path, "w", method) as archive:
+        archive.writestr("columns.npy", bytes(1000))
+        start = archive.infolist()[0].header_offset + 30 + len("columns.npy")
+    content = bytearray(path.read_bytes())
+    content[start + 9 : start + 20] = b"\xff" * 11
+    path.write_bytes(content)
+    edit(with_rows, lambda about: None)
+    with pytest.raises(ReleaseError, match="compressed in a way that numpy does not write"):
+        load(with_rows)
+
+
 def test_no_release_has_more_rows_than_usual_unless_its_settings_say_so(with_rows):
     count = release_folder.MOST_ROWS + 1
     np.savez(with_rows / "rows.npz", columns=np.tile(np.eye(5, 1, dtype=np.float32), (2, count)))

@@ -166,7 +166,7 @@ def journal_holds_payment(folder: Path) -> bool:
             announced += Fraction(entry.get("paying", 0)) - Fraction(entry.get("refused", 0))
     except (FileNotFoundError, NotADirectoryError):
         return False
-    except (OSError, ValueError, AttributeError, TypeError, ArithmeticError):
+    except (OSError, ValueError, AttributeError, TypeError, ArithmeticError, RecursionError):
         return True
     return announced > 0
 
@@ -178,5 +178,7 @@ def remove_unpaid(folder: Path) -> None:
         if journal.exists():
             with journal.open("rb") as opened:
                 fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if journal_holds_payment(folder):  # since we looked without the lock
+                    return
                 journal.unlink()
         folder.rmdir()

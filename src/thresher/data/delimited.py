@@ -69,8 +69,15 @@ def open_delimited(
     except (UnicodeDecodeError, csv.Error):
         raise DataError(_fault(path)) from None
     refuse_duplicates(str(path), columns, wanted)
-    kind = LineBreaksInCells if line_breaks_in_cells else OneRecordPerLine
-    checked = CheckedStream(rest, stream, kind(delimiter.encode(), 1 + lines_in(header)))
+    line = 1 + lines_in(header)
+    check = (
+        LineBreaksInCells(delimiter.encode(), line)
+        if line_breaks_in_cells
+        else OneRecordPerLine(delimiter.encode(), line, CHUNK_BYTES)
+    )
+    # Arrow drops a byte order mark at the beginning. Without this one, it would drop what may be
+    # a part of the first record.
+    checked = CheckedStream(rest, stream, check, mark=BYTE_ORDER_MARK)
     try:
         reader = _reader(checked, delimiter, columns, wanted, line_breaks_in_cells)
         stack.callback(reader.close)

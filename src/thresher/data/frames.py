@@ -46,8 +46,8 @@ def open_frame(source: Any, wanted: Collection[str] | None) -> Batches:
     return Batches(described, columns, iter(table.to_batches(max_chunksize=shared.CHUNK_ROWS)))
 
 
-def column_of(column: "pd.Series[Any]") -> pa.Array:
-    """A column of pandas as an Arrow array of numbers or of spellings.
+def column_of(column: "pd.Series[Any]") -> pa.Array | pa.ChunkedArray:
+    """A column of pandas as Arrow cells: numbers or spellings.
 
     pandas chooses the type of a column by all of its cells: one missing truth value turns a
     column of type bool into one of objects. So no type of pandas is refused, and every cell of
@@ -63,7 +63,7 @@ def column_of(column: "pd.Series[Any]") -> pa.Array:
     if isinstance(kind, pd.CategoricalDtype):
         return _category_column(column)
     if isinstance(kind, pd.ArrowDtype):  # declared by its owner, not chosen by pandas
-        return _one_array(pa.array(column))
+        return pa.array(column)
     try:
         if isinstance(kind, pd.StringDtype) or _is_all_text(column):
             return _one_array(pa.array(column, pa.large_string(), from_pandas=True))
@@ -76,10 +76,13 @@ def column_of(column: "pd.Series[Any]") -> pa.Array:
 
 
 def _is_all_text(column: "pd.Series[Any]") -> bool:
-    return column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) == "string"
+    try:
+        return column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) == "string"
+    except Exception:  # a cell can be any object, and may raise even when asked for its class
+        return False
 
 
-def _category_column(column: "pd.Series[Any]") -> pa.Array:
+def _category_column(column: "pd.Series[Any]") -> pa.Array | pa.ChunkedArray:
     categories = column_of(pd.Series(column.cat.categories))
     codes = np.asarray(column.cat.codes)
     return categories.take(pa.array(codes, mask=codes < 0))

@@ -29,7 +29,7 @@ def open_parquet(path: Path, stack: ExitStack, wanted: Collection[str] | None) -
         columns = file.schema_arrow.names
         refuse_duplicates(str(path), columns, wanted)
         read = file.iter_batches(batch_size=shared.CHUNK_ROWS, columns=among(columns, wanted))
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise DataError(fault) from None
 
     def batches() -> Iterator[pa.RecordBatch]:

@@ -10,6 +10,7 @@ says that cells may hold line breaks, and quotes must be as RFC 4180 has them:
 """
 
 import re
+import sys
 from contextlib import suppress
 from lzma import LZMAError
 from typing import Any
@@ -43,6 +44,8 @@ class OneRecordPerLine:
     Args:
         delimiter: What separates cells.
         line: The number of the first line that will be added.
+        longest: The most bytes that a line may have. A reader has a limit too, but whether it
+            takes a line that is longer depends on the lines before.
 
     Example:
         >>> check = OneRecordPerLine(b",", line=2)
@@ -51,9 +54,11 @@ class OneRecordPerLine:
         thresher.data.quotes.QuoteError: line 3: a quote is not closed where its cell ends
     """
 
-    def __init__(self, delimiter: bytes, line: int) -> None:
+    def __init__(self, delimiter: bytes, line: int, longest: int = sys.maxsize) -> None:
         self._delimiter = delimiter
         self._line = line
+        self._longest = longest
+        self._unended = 0  # the bytes of the line that is not yet complete
         self._tail: list[bytes] = []  # a line that is not yet complete
         cell, end = re.escape(delimiter), re.escape(delimiter) + b"|$"
         one = b'(?>"(?:[^"]|"")*+"(?=%b)|(?!")[^%b]*+)' % (end, cell)
@@ -61,6 +66,7 @@ class OneRecordPerLine:
 
     def add(self, block: bytes) -> None:
         """Check some more bytes of the file."""
+        self._check_length(block)
         cut = max(block.rfind(b"\n"), block.rfind(b"\r", 0, -1)) + 1
         if not cut:
             self._tail.append(block)
@@ -72,6 +78,15 @@ class OneRecordPerLine:
         """Check what is left at the end of the file."""
         self._check(b"".join(self._tail))
         self._tail = []
+
+    def _check_length(self, block: bytes) -> None:
+        """Refuse a line that is too long; a block has no more bytes than a line may have."""
+        first = LINE_END.search(block)
+        self._unended += first.start() if first else len(block)
+        if self._unended > self._longest:
+            raise OSError(f"a line has more than {self._longest} bytes")
+        if first:
+            self._unended = len(block) - 1 - max(block.rfind(b"\n"), block.rfind(b"\r"))
 
     def _check(self, data: bytes) -> None:
         if b'"' in data:
@@ -154,6 +169,7 @@ class CheckedStream:
         head: Bytes that come before those of the stream.
         stream: The rest.
         check: What looks at the bytes.
+        mark: Bytes that a reader drops at the beginning, such as a byte order mark; not checked.
 
     Example:
         >>> import io
@@ -164,14 +180,22 @@ class CheckedStream:
 
     closed = False
 
-    def __init__(self, head: bytes, stream: Any, check: OneRecordPerLine | LineBreaksInCells):
-        self._head = head
+    def __init__(
+        self,
+        head: bytes,
+        stream: Any,
+        check: OneRecordPerLine | LineBreaksInCells,
+        mark: bytes = b"",
+    ):
+        self._head, self._mark = head, mark
         self._stream = stream
         self._check = check
         self.fault: QuoteError | None = None
 
     def read(self, size: int) -> bytes:
         """The next bytes of the file, at most `size`; none at its end."""
+        mark = self._mark if size > len(self._mark) else b""
+        size -= len(mark)
         if self._head:
             block, self._head = self._head[:size], self._head[size:]
         else:
@@ -184,6 +208,9 @@ class CheckedStream:
         except QuoteError as fault:
             self.fault = fault
             raise
+        if mark and block:
+            self._mark = b""
+            return mark + block
         return block
 
     def find_fault(self) -> None:

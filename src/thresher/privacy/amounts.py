@@ -5,6 +5,7 @@ times, while the float `1 / 11` is another, slightly different, number.
 """
 
 import numbers
+import operator
 import re
 from fractions import Fraction
 
@@ -62,8 +63,8 @@ def _read(amount: object) -> Fraction | None:
     try:
         if isinstance(amount, str):
             return _of_text(amount)
-        if isinstance(amount, Fraction):
-            return Fraction(amount)
+        if isinstance(amount, Fraction):  # a subclass could compare and add as it likes
+            return Fraction(operator.index(amount.numerator), operator.index(amount.denominator))
         if isinstance(amount, numbers.Integral):
             return Fraction(int(amount))
         if isinstance(amount, numbers.Real):

@@ -12,6 +12,8 @@ as is the schema.
 """
 
 import threading
+import traceback
+from contextlib import suppress
 from fractions import Fraction
 from typing import NoReturn, TypeVar
 from weakref import WeakKeyDictionary
@@ -136,8 +138,11 @@ class Curator(Access):
         if type(request) not in REQUESTS:
             raise ParameterError(f"a Curator does not know the request {type(request).__name__}")
         request.check(self.schema, rho)
-        records = self._pay(rho)
-        return request.run(records, rho, self._randomness)
+        try:
+            return request.run(self._pay(rho), rho, self._randomness)
+        except BaseException as fault:
+            _forget_locals(fault)
+            raise
 
     def _fingerprint(self, key: bytes) -> str:
         """The fingerprint of the records under a key, for the journal alone."""
@@ -150,3 +155,16 @@ class Curator(Access):
                 self._ledger.spend(amount, release=self._release, fingerprint=self._known_as)
             self._account.spend(amount)
         return _records[self]
+
+
+def _forget_locals(fault: BaseException | None) -> None:
+    """Empty the wall's frames behind an exception: loggers and debuggers may show local variables.
+
+    The frames of whoever called, or was called back, stay as they are.
+    """
+    while fault is not None:
+        for frame, _ in traceback.walk_tb(fault.__traceback__):
+            if frame.f_globals.get("__name__", "").startswith("thresher."):
+                with suppress(RuntimeError):  # a frame that is still running
+                    frame.clear()
+        fault = fault.__context__

@@ -198,7 +198,9 @@ class Journal:
                     "settings or ledger): resume with the same command, or choose another output"
                 )
             self._replay(entries[1:])
-        except (ValueError, TypeError, AttributeError, KeyError, ArithmeticError) as fault:
+        except (
+            *(ValueError, TypeError, AttributeError, KeyError, ArithmeticError, RecursionError),
+        ) as fault:
             if isinstance(fault, ReleaseError):
                 raise
             raise ReleaseError(f"{self._path} is damaged and cannot be resumed from") from None
@@ -210,7 +212,8 @@ class Journal:
             if "bound" in entry:
                 bound = entry["bound"]
                 self._bound = {name: bound[name] for name in ("key", "records", "ledger")}
-                bytes.fromhex(self._bound["key"])
+                if len(bytes.fromhex(self._bound["key"])) != KEY_BYTES:
+                    raise ValueError("a key of another length")
                 continue
             if "paying" in entry:
                 self.lost += open_

@@ -63,7 +63,7 @@ def _checked(variance: Fraction) -> Fraction:
     if variance > LARGEST_VARIANCE:
         raise ParameterError(
             "the noise would not fit into 64-bit integers: its standard deviation would exceed "
-            f"2**40 counts (variance {float(variance):.3g}); spend a larger rho"
+            "2**40 counts; spend a larger rho"
         )
     return variance
 

@@ -1,6 +1,9 @@
 """The four budgeted requests: all that can be asked about the records."""
 # ruff: noqa: D102 (each method is documented once, at `Request`)
 
+import hashlib
+import operator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -121,12 +124,10 @@ class SelectTable(Request[Threshold]):
                 raise ParameterError(
                     "handicaps must be whole numbers from -2^60 to 2^60, in counts; round them"
                 )
-        for table in self.candidates:
-            if type(table) is not Threshold:
-                raise ParameterError(f"tables must be thresholds, not {table!r}")
         _check_callable(self.answers_of, "answers_of")
         if self.weights_of is not None:
             _check_callable(self.weights_of, "weights_of")
+        _check_thresholds(self.candidates)
         _check_workload(Workload(schema, self.candidates), schema)
 
     def run(self, records: Records, rho: Fraction, randomness: Randomness) -> Threshold:
@@ -189,9 +190,13 @@ class Measure(Request[list[Measurement]]):
     def saved(self, result: list[Measurement], schema: Schema) -> Saved:
         counts = [measured.count for measured in measured_queries(result)]
         tables = [measured.counts for measured in measured_tables(result)]
-        return Saved({"counts": counts, "sigmas": [m.sigma for m in result]}, tables)
+        values = {"counts": counts, "sigmas": [m.sigma for m in result]}
+        return Saved({**values, "targets": self._targets_hash()}, tables)
 
     def restored(self, saved: Saved, schema: Schema, n: int) -> list[Measurement]:
+        # A journal of the first build does not say what was measured.
+        if saved.values.get("targets", targets := self._targets_hash()) != targets:
+            raise ValueError("the counts of something else")
         counts, tables = iter(saved.values["counts"]), iter(saved.tables)
         measured: list[Measurement] = []
         for target, sigma in zip(self.targets, map(float, saved.values["sigmas"]), strict=True):
@@ -203,6 +208,13 @@ class Measure(Request[list[Measurement]]):
                 raise ValueError("a table of something else")
             measured.append(TableMeasurement(target, table, sigma, n))
         return measured
+
+    def _targets_hash(self) -> str:
+        """What tells these targets from others, so that no count is taken for another's."""
+        digest = hashlib.sha256()
+        for target in self.targets:
+            digest.update(f"{target!r}\n".encode())
+        return digest.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,7 +282,7 @@ def plain(number: int) -> int:
     A number of another class could be one thing when it is checked and another when it is used.
     """
     is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
-    return int(number) if is_whole else number
+    return operator.index(number) if is_whole else number
 
 
 def _check_callable(given: object, name: str) -> None:
@@ -278,9 +290,17 @@ def _check_callable(given: object, name: str) -> None:
         raise ParameterError(f"{name} must be a function of a threshold, not {given!r}")
 
 
+def _check_thresholds(thresholds: Iterable[Threshold]) -> None:
+    """Refuse subclasses: what they say when they are checked need not be what they say later."""
+    for threshold in thresholds:
+        if type(threshold) is not Threshold:
+            raise ParameterError(f"name thresholds: a Threshold, not {threshold!r}")
+
+
 def _check_workload(workload: Workload, schema: Schema) -> None:
-    if type(workload) is not Workload:
+    if type(workload) is not Workload or type(workload.schema) is not Schema:
         raise ParameterError(f"workload must be a Workload, not {workload!r}")
+    _check_thresholds(workload.thresholds)
     if workload.schema.fingerprint != schema.fingerprint:
         raise QueryError("the workload is over another schema than the records")
     if workload.query_count > MOST_QUERIES:

@@ -1,6 +1,7 @@
 """r-of-k thresholds (Definition 2.4 of the paper): a set of features and how many must match."""
 
 import math
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
@@ -53,7 +54,7 @@ class Threshold:
                 f"not {shown(r)}"
             )
         object.__setattr__(self, "features", named)
-        object.__setattr__(self, "r", r)
+        object.__setattr__(self, "r", operator.index(r))  # no subclass of int
         object.__setattr__(self, "_members", frozenset(seen))
 
     @property

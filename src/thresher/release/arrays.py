@@ -73,6 +73,8 @@ def read_arrays(path: Path, expected: Mapping[str, Expected]) -> dict[str, npt.N
         total = 0
         for entry in entries:
             what = expected[entry.filename.removesuffix(".npy")]
+            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ReleaseError(f"{path.name} is compressed in a way that numpy does not write")
             total += entry.file_size
             if entry.file_size > what.most_bytes:
                 raise ReleaseError(f"{path.name} has a larger array than release.json says")

@@ -65,8 +65,6 @@ def spelling(cell: Any) -> str | None:
         >>> [spelling(cell) for cell in (True, 5.0, 0.5, datetime.date(2020, 3, 1), " x ", None)]
         ['true', '5', '0.5', '2020-03-01', 'x', None]
     """
-    if isinstance(cell, str):
-        return text_spelling(str.__str__(cell))
     try:
         return _value_spelling(cell)
     except Exception:  # a cell can be any object, and its methods may raise anything
@@ -191,7 +189,8 @@ def codes_by_spelling(labels: Iterable[str], first: int = 0) -> dict[str, int]:
 
 
 def _value_spelling(cell: Any) -> str | None:
-    """The spelling of a cell that is not text."""
+    if isinstance(cell, str):
+        return text_spelling(str.__str__(cell))
     if cell is None or type(cell).__name__ in MISSING_TYPES:
         return None
     if isinstance(cell, bool | np.bool_):
@@ -219,7 +218,7 @@ def _value_spelling(cell: Any) -> str | None:
     methods: Any = type(cell)
     if methods.__str__ is object.__str__ and methods.__repr__ is object.__repr__:
         return UNREADABLE  # its text would be an address in memory
-    return text_spelling(str(cell))
+    return text_spelling(str.__str__(str(cell)))
 
 
 def _double(cell: Any) -> float:

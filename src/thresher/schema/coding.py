@@ -30,7 +30,7 @@ def bare(name: str, column: pa.Array) -> pa.Array:
     """A column's cells as an array of a plain type.
 
     An extension type, a dictionary, runs of equal cells and text views are ways to store cells;
-    the cells are the same without them.
+    the cells are the same without them. In text, bytes that are not UTF-8 are replaced.
 
     Example:
         >>> bare("sex", pa.array(["F", "M", "F"]).dictionary_encode()).to_pylist()
@@ -46,10 +46,10 @@ def bare(name: str, column: pa.Array) -> pa.Array:
         if pa.types.is_run_end_encoded(column.type):
             return bare(name, column.values).take(_runs(column))
         if str(column.type) == "string_view":
-            return column.cast(pa.large_string())
+            return bare(name, column.cast(pa.large_string()))
     except pa.ArrowException:
         raise _refused(name, column.type, "which cannot be unpacked: convert it to text") from None
-    return column
+    return _readable(column) if is_text(column) else column
 
 
 def is_text(column: pa.Array) -> bool:
@@ -142,6 +142,17 @@ def label_codes(
 
 def _refused(name: str, kind: pa.DataType, why: str) -> DataError:
     return DataError(f"column {name!r} is of type {kind}, {why}")
+
+
+def _readable(column: pa.Array) -> pa.Array:
+    """A column of text with what is not UTF-8 replaced: Parquet files and Arrow can hold it."""
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        cells = column.cast(pa.large_binary()).to_pylist()
+        decoded = (None if cell is None else cell.decode("utf-8", "replace") for cell in cells)
+        return pa.array(decoded, pa.large_string())
+    return column
 
 
 def _runs(column: pa.Array) -> pa.Array:

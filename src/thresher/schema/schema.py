@@ -25,6 +25,8 @@ from thresher.wording import plain, shown
 
 FORMAT = "thresher-schema"
 VERSION = 1
+LARGEST_WIDTH = 4_000_000
+"""Values of all features together. Their labels take some 80 bytes each, which files need not."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Schema:
     features: tuple[Feature, ...]
 
     def __init__(self, features: Iterable[Feature]) -> None:
-        object.__setattr__(self, "features", tuple(features))
+        object.__setattr__(self, "features", tuple(_within_width(features)))
         if not self.features:
             raise SchemaError("a schema needs at least one feature")
         twice = sorted(name for name, times in Counter(self.names).items() if times > 1)
@@ -170,3 +172,16 @@ class Schema:
             files("thresher.schema").joinpath("schema.schema.json").read_text("utf-8")
         )
         return published
+
+
+def _within_width(features: Iterable[Feature]) -> Iterator[Feature]:
+    """The features, made one by one, until they have too many values."""
+    width = 0
+    for feature in features:
+        width += feature.size
+        if width > LARGEST_WIDTH:
+            raise SchemaError(
+                f"its features have more than {LARGEST_WIDTH:,} values together: describe numbers "
+                "by bins"
+            )
+        yield feature
