@@ -517,6 +517,15 @@ def test_a_journal_of_the_first_build_resumes(records, schema, tmp_path):
     assert curator.spent == Fraction(6, 8) + 2 * Fraction(1, 8) * Fraction(2, 3)
 
 
+def test_a_journal_of_the_first_build_needs_a_ledger_that_saw_its_spending(records, tmp_path):
+    shutil.copytree(FIRST_BUILD, tmp_path / "journal")
+    ledger = Ledger.create(tmp_path / "fresh.ledger", Fraction(1))
+    with Journal(tmp_path / "journal", {"mechanism": "by hand", "n": 400}) as journal:
+        curator = Curator(records, Budget.from_rho(1), ledger, spent=journal.spent)
+        with pytest.raises(ReleaseError, match="the ledger that it began with"):
+            JournaledCurator(curator, journal)
+
+
 def test_a_setting_of_the_first_build_goes_by_its_present_name(tmp_path):
     about = {"mechanism": "tables", "settings": {"rounds": 2, "own_tables": True}}
     with Journal(tmp_path / "journal", about) as journal:

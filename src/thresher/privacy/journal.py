@@ -43,6 +43,11 @@ class JournaledCurator(Access):
     def __init__(self, curator: Curator, journal: Journal) -> None:
         self._curator, self._journal = curator, journal
         ledger = curator._ledger
+        if ledger is not None and not journal.is_bound and journal.spent > ledger.spent:
+            raise ReleaseError(
+                f"{journal.folder} has paid more than {ledger.path.name} says was ever spent: give "
+                "the ledger that it began with"
+            )
         journal.bind(curator._fingerprint, None if ledger is None else ledger.identity)
         self._pending = deque(journal.results)
         self._planned = Fraction(0)

@@ -120,6 +120,11 @@ class Journal:
             )
 
     @property
+    def is_bound(self) -> bool:
+        """Whether it knows its records and its ledger; a journal of the first build does not."""
+        return self._bound is not None
+
+    @property
     def spent(self) -> Fraction:
         """What the calls in the journal cost, those that were lost included."""
         return sum((Fraction(result["rho"]) for result in self.results), self.lost)
