@@ -41,6 +41,8 @@ def bare(name: str, column: pa.Array) -> pa.Array:
     try:
         if isinstance(column, pa.ExtensionArray):
             return bare(name, column.storage)
+        if pa.types.is_float16(column.type):  # a type that older Arrows can do little with
+            return column.cast(pa.float32())
         if pa.types.is_dictionary(column.type):
             return bare(name, column.dictionary).take(column.indices)
         if pa.types.is_run_end_encoded(column.type):
