@@ -6,9 +6,12 @@ from typing import NoReturn
 
 import numpy as np
 
+from thresher.data.counting import counted
+from thresher.data.private import FeatureSet, Progress
 from thresher.errors import DataError
 from thresher.schema import Schema
 from thresher.schema.features import Codes
+from thresher.tables.sparse import SparseTable
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -67,3 +70,12 @@ class Records:
     def codes(self, name: str) -> Codes:
         """The coded column of one feature."""
         return self.columns[self.schema.index(name)]
+
+    def counts(
+        self, feature_sets: Sequence[FeatureSet], progress: Progress | None = None
+    ) -> list[SparseTable]:
+        """Count marginal tables. Not private: for the privacy wall and for evaluation."""
+        tables = counted(self.schema, self.columns, feature_sets)
+        if progress:
+            progress(self.n)
+        return tables

@@ -1,6 +1,6 @@
 """A release beside the truth and the baselines at the same budget. Not for publication."""
 
-from thresher.data.records import Records
+from thresher.data.private import PrivateData
 from thresher.errors import ResourceError
 from thresher.evaluation.errors import Errors, errors_of
 from thresher.mechanisms.baselines import All0, GaussianJoint, GaussianPerQuery
@@ -11,7 +11,9 @@ from thresher.release import Release
 BASELINES = (All0, GaussianPerQuery, GaussianJoint)
 
 
-def compare(release: Release, records: Records, workload: Workload, seed: int) -> dict[str, Errors]:
+def compare(
+    release: Release, records: PrivateData, workload: Workload, seed: int
+) -> dict[str, Errors]:
     """The errors of a release and of every baseline that fits into memory, by name.
 
     Args:

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 
 from thresher.data.exact import exact_table
-from thresher.data.records import Records
+from thresher.data.private import PrivateData
 from thresher.parallel import in_order
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
@@ -43,7 +43,7 @@ class Errors:
         return sum(self.by_threshold) / len(self.by_threshold)
 
 
-def errors_of(answers_of: AnswersOf, records: Records, workload: Workload) -> Errors:
+def errors_of(answers_of: AnswersOf, records: PrivateData, workload: Workload) -> Errors:
     """Compare answers with the truth, threshold by threshold, slab by slab. Not for publication.
 
     Args:
@@ -83,7 +83,9 @@ def _largest_gap(counts, answers, n):  # type: ignore[no-untyped-def]
     return worst
 
 
-def present_error(release: Release, records: Records, workload: Workload | None = None) -> float:
+def present_error(
+    release: Release, records: PrivateData, workload: Workload | None = None
+) -> float:
     """The maximum error of a release over all queries of a workload. Not for publication.
 
     Args:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thresher.data.records import Records
+from thresher.data.private import PrivateData
 from thresher.errors import ParameterError
 from thresher.evaluation.errors import errors_of
 from thresher.queries.threshold import Threshold
@@ -101,7 +101,7 @@ class FutureError:
 
 def future_error(
     releases: Release | Sequence[Release],
-    records: Records,
+    records: PrivateData,
     thresholds: Workload | Sequence[Threshold],
 ) -> FutureError:
     """Estimate future error: the mean over future thresholds of the maximum error.

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from thresher.data.records import Records
+from thresher.data.private import PrivateData
 from thresher.errors import BudgetError
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.procedure import Outcome, Procedure, Progress
@@ -61,28 +61,28 @@ class Fitting:
         """Run through a Curator that may have spent some of its budget already."""
         _check_left(self.procedure.cost, curator.remaining)
         before = curator.spent
+        curator.will_ask(self.workload)
         outcome = self._run(curator)
         return self._release(outcome, curator, curator.spent - before)
 
     def with_records(
         self,
-        records: Records,
+        data: PrivateData,
         ledger: Ledger | None,
         journal: str | Path | None,
         release: str,
         randomness: Randomness | None,
     ) -> Release:
         """Put records behind a new Curator, and run; with a journal, go on from what is there."""
-        opened = (
-            nullcontext() if journal is None else Journal(journal, self._about(records.n, ledger))
-        )
+        opened = nullcontext() if journal is None else Journal(journal, self._about(data.n, ledger))
         with opened as entries:
             spent = entries.spent if entries else Fraction(0)
             if ledger is not None and self.procedure.cost:
                 ledger.check(self.procedure.cost - spent, release)
             curator = Curator(
-                records, self.budget, ledger, release=release, randomness=randomness, spent=spent
+                data, self.budget, ledger, release=release, randomness=randomness, spent=spent
             )
+            curator.will_ask(self.workload)
             outcome = self._run(JournaledCurator(curator, entries) if entries else curator)
         return self._release(outcome, curator, curator.spent)
 

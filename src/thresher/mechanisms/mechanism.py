@@ -7,7 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar, TypedDict
 
-from thresher.data.records import Records
+from thresher.data.private import PrivateData
 from thresher.errors import BudgetError, ParameterError, QueryError
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.fitting import Fitting
@@ -76,7 +76,7 @@ class Mechanism(ABC):
 
     def fit(
         self,
-        data: Records | Curator,
+        data: PrivateData | Curator,
         workload: Workload,
         *,
         ledger: Ledger | None = None,
@@ -119,7 +119,7 @@ class Mechanism(ABC):
             )
         return fitting.with_curator(data)
 
-    def budget_for(self, data: Records | Curator) -> Budget:
+    def budget_for(self, data: PrivateData | Curator) -> Budget:
         """The budget of a fit.
 
         Args:

@@ -179,5 +179,10 @@ class Account:
                 )
             self._spent += requested
 
+    def take_back(self, rho: Fraction) -> None:
+        """Undo a spend that told nobody anything: the data could not be counted."""
+        with self._lock:
+            self._spent -= rho
+
     def __repr__(self) -> str:
         return f"Account(rho={float(self._budget.rho):.6g}, remaining={float(self.remaining):.6g})"

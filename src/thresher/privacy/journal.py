@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from thresher.errors import BudgetError, ReleaseError, ThresherError
+from thresher.errors import BudgetError, ReleaseError
 from thresher.privacy.access import Access
 from thresher.privacy.budget import Budget
 from thresher.privacy.curator import Curator
@@ -37,7 +37,8 @@ class JournaledCurator(Access):
         journal: Where results are, and go.
 
     Raises:
-        ReleaseError: The journal began with other records, or with another ledger.
+        ReleaseError: The journal began with another ledger. If it began with other records, the
+            first call that is not in it says so.
     """
 
     def __init__(self, curator: Curator, journal: Journal) -> None:
@@ -48,7 +49,8 @@ class JournaledCurator(Access):
                 f"{journal.folder} has paid more than {ledger.path.name} says was ever spent: give "
                 "the ledger that it began with"
             )
-        journal.bind(curator._fingerprint, None if ledger is None else ledger.identity)
+        journal.bind(None if ledger is None else ledger.identity)
+        curator._recognise.append(journal.recognise)
         self._pending = deque(journal.results)
         self._planned = Fraction(0)
 
@@ -130,7 +132,7 @@ class JournaledCurator(Access):
         before = self._curator.spent
         try:
             yield
-        except ThresherError:
+        except BaseException:
             if self._curator.spent == before:
                 self._journal.refuse(amount)
             raise

@@ -1,10 +1,10 @@
 """The file behind a journal: which calls were announced, what each cost, and what came back.
 
 The file is JSON Lines. The first line says what is being fitted, and the next binds the journal to
-the records, by a keyed fingerprint (see `fingerprint`), and to the ledger. Then every call has a
-line `{"paying": ρ}` before it is paid for, and a line with its result after; or a line
-`{"refused": ρ}` if nothing was paid. Tables of counts are in `.npy` files beside it, which the
-result names. Folder and files are readable by their owner only.
+the ledger. Once the data have been counted, a line binds it to them, by a keyed fingerprint (see
+`fingerprint`). Every call has a line `{"paying": ρ}` before it is paid for, and a line with its
+result after; or a line `{"refused": ρ}` if nothing was paid. Tables of counts are in `.npy` files
+beside it, which the result names. Folder and files are readable by their owner only.
 """
 
 import fcntl
@@ -93,35 +93,47 @@ class Journal:
             self._path.unlink()
             self.folder.rmdir()
 
-    def bind(self, fingerprint: Callable[[bytes], str], ledger: str | None) -> None:
-        """Tie the journal to its records and its ledger; if it is tied to others, refuse.
+    def bind(self, ledger: str | None) -> None:
+        """Tie the journal to its ledger; if it is tied to another, refuse.
 
         Args:
-            fingerprint: Gives the fingerprint of the records under a key.
             ledger: The identity of the ledger, if there is one.
         """
         if self._bound is None:
-            key = secrets.token_bytes(KEY_BYTES)
-            self._bound = {"key": key.hex(), "records": fingerprint(key), "ledger": ledger}
-            try:
-                self._append({"bound": self._bound})
-            except OSError as fault:
-                raise _nothing_paid(self._path, fault) from None
-            return
-        if self._bound["records"] != fingerprint(bytes.fromhex(self._bound["key"])):
-            raise ReleaseError(
-                f"{self.folder} is the journal of a fit on other data: these records are not those "
-                "that it began with. Give those, or choose another output for a new fit"
-            )
-        if self._bound["ledger"] != ledger:
+            self._bound = {"key": secrets.token_bytes(KEY_BYTES).hex(), "ledger": ledger}
+            self._tie()
+        elif self._bound["ledger"] != ledger:
             raise ReleaseError(
                 f"{self.folder} is the journal of a fit that is paid from another ledger of this "
                 "name: give that one"
             )
 
+    def recognise(self, fingerprint: Callable[[bytes], str]) -> None:
+        """Tie the journal to its data, once they are counted; if it is tied to others, refuse.
+
+        Args:
+            fingerprint: Gives the fingerprint of the data under a key.
+        """
+        bound = self._bound or {}
+        found = fingerprint(bytes.fromhex(bound["key"]))
+        if bound.get("records") is None:
+            self._bound = {**bound, "records": found}
+            self._tie()
+        elif bound["records"] != found:
+            raise ReleaseError(
+                f"{self.folder} is the journal of a fit on other data: these records are not those "
+                "that it began with. Give those, or choose another output for a new fit"
+            )
+
+    def _tie(self) -> None:
+        try:
+            self._append({"bound": self._bound})
+        except OSError as fault:
+            raise _nothing_paid(self._path, fault) from None
+
     @property
     def is_bound(self) -> bool:
-        """Whether it knows its records and its ledger; a journal of the first build does not."""
+        """Whether it knows its ledger; a journal of the first build does not."""
         return self._bound is not None
 
     @property
@@ -216,7 +228,7 @@ class Journal:
         for entry in entries:
             if "bound" in entry:
                 bound = entry["bound"]
-                self._bound = {name: bound[name] for name in ("key", "records", "ledger")}
+                self._bound = {name: bound.get(name) for name in ("key", "records", "ledger")}
                 if len(bytes.fromhex(self._bound["key"])) != KEY_BYTES:
                     raise ValueError("a key of another length")
                 continue

@@ -2,9 +2,10 @@
 
 A ledger is JSON Lines, sealed as `ledger_lines` says. The first line states the budget and has a
 random id; each further line is one spend: number, amount ρ as an exact fraction and as a decimal,
-UTC time, who, and for which release. The first spend on some records adds their fingerprint (see
-`fingerprint`), and from then on spends on other records are refused. If the data were corrected,
-the curator declares it: that is a line of its own, with the new fingerprint.
+UTC time, who, and for which release. Once the first spend on some data has let them be counted, a
+line adds their fingerprint (see `fingerprint`), and from then on spends on other data are refused.
+If the data were corrected, the curator declares it: that is a line with the new fingerprint. If
+data could not be counted after a spend, a line takes the spend back: nobody was told anything.
 
 Spending is one step under an exclusive `flock` on the file itself (POSIX; every operation opens the
 file anew, so threads exclude each other too): read all, refuse or append, `fsync`, return. Only
@@ -32,8 +33,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from thresher.data.records import Records
+from thresher.data.private import PrivateData
 from thresher.errors import BudgetError, LedgerError
+from thresher.privacy.counted import CountedTables
 from thresher.privacy.fingerprint import fingerprint
 from thresher.privacy.ledger_lines import amount, decimal, sealed
 from thresher.privacy.statement import KIND, Entry, SoundText, Statement
@@ -50,7 +52,7 @@ class Ledger:
         >>> import tempfile
         >>> folder = tempfile.TemporaryDirectory()
         >>> ledger = Ledger.create(Path(folder.name) / "people.ledger", Fraction(1, 2))
-        >>> ledger.spend(Fraction(1, 3), release="first look", who="ada")
+        >>> number = ledger.spend(Fraction(1, 3), release="first look", who="ada")
         >>> ledger.remaining
         Fraction(1, 6)
         >>> ledger.spend(Fraction(1, 3), release="second look", who="ada")
@@ -142,32 +144,36 @@ class Ledger:
         """What tells this ledger from every other, even from one of the same name."""
         return self.read().identity
 
-    def recognise(self, records: Records) -> str:
-        """The fingerprint of records, for `spend`; records of other data are refused.
+    def recognise(self, counted: CountedTables) -> str:
+        """The fingerprint of data, for `spend`; other data than those spent on are refused.
+
+        The first data that a ledger sees become its data.
 
         Raises:
-            LedgerError: Something was spent on other records, and no correction was declared.
+            LedgerError: Something was spent on other data, and no correction was declared.
         """
-        text = self._text()
-        found = fingerprint(records, text.key)
-        self._refuse_others(text.statement, found)
+        found = fingerprint(counted, self._text().key)
+        with self._opened_to_append() as (descriptor, text):
+            self._refuse_others(text.statement, found)
+            if text.statement.fingerprint is None:
+                _append(descriptor, text, {"number": text.lines + 1, "fingerprint": found})
         return found
 
-    def declare_corrected(self, records: Records, *, why: str, who: str | None = None) -> None:
+    def declare_corrected(self, data: PrivateData, *, why: str, who: str | None = None) -> None:
         """Declare that the data of this ledger were corrected, and are these records from now on.
 
         What was spent stays spent. The people in the data are the same ones, and what was released
         about them before tells about them still; for other people, make another ledger.
 
         Args:
-            records: The data as they are now.
+            data: The data as they are now.
             why: What was corrected, for whoever reads the ledger.
             who: Who declares it; the current user unless told.
 
         Raises:
             LedgerError: These are the data that the ledger is for already, or it cannot be written.
         """
-        found = fingerprint(records, self._text().key)
+        found = fingerprint(CountedTables(data), self._text().key)
         with self._opened_to_append() as (descriptor, text):
             if text.statement.fingerprint == found:
                 raise LedgerError(f"{self.path.name} is for these records already")
@@ -182,14 +188,17 @@ class Ledger:
         who: str | None = None,
         *,
         fingerprint: str | None = None,
-    ) -> None:
+    ) -> int:
         """Record a spend; once this returns, it is on disk and data may be touched.
 
         Args:
             rho: How much, as zCDP.
             release: What for.
             who: Who spends it; the current user unless told.
-            fingerprint: That of the records, from `recognise`. The Curator always gives it.
+            fingerprint: That of the data, from `recognise`, once they have been counted.
+
+        Returns:
+            The number of the spend, for `take_back`.
 
         Raises:
             BudgetError: There is not that much left. Nothing is spent.
@@ -202,8 +211,19 @@ class Ledger:
             self._refuse_beyond(text.statement, rho, release)
             line = {"number": text.lines + 1, **spent, "time": _now()}
             line |= {"who": _current_user() if who is None else who, "release": release}
-            if fingerprint is not None and text.statement.fingerprint is None:
-                line["fingerprint"] = fingerprint
+            _append(descriptor, text, line)
+            return text.lines + 1
+
+    def take_back(self, number: int) -> None:
+        """Record that a spend told nobody anything: the data could not be counted.
+
+        Only the Curator may say so.
+
+        Args:
+            number: That of the spend.
+        """
+        with self._opened_to_append() as (descriptor, text):
+            line = {"number": text.lines + 1, "taken_back": number, "time": _now()}
             _append(descriptor, text, line)
 
     def check(self, rho: Fraction, release: str) -> None:

@@ -1,8 +1,8 @@
 """What a budgeted request is.
 
 A request is a value. It knows how to be checked by public facts alone, how to be carried out on the
-records once it has been paid for, and how its result is kept in a journal and read back. Whoever
-carries out requests (the Curator, the journal) need not know which one it is.
+counts of the records once it has been paid for, and how its result is kept in a journal and read
+back. Whoever carries out requests (the Curator, the journal) need not know which one it is.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from thresher.data.records import Records
+from thresher.data.private import FeatureSet
+from thresher.privacy.counted import CountedTables
 from thresher.privacy.randomness import Randomness
 from thresher.queries.threshold import Threshold
 from thresher.schema import Schema
@@ -47,7 +48,11 @@ class Request(ABC, Generic[Result]):
         """Refuse, by public facts alone, what cannot be served for ρ."""
 
     @abstractmethod
-    def run(self, records: Records, rho: Fraction, randomness: Randomness) -> Result:
+    def feature_sets(self) -> list[FeatureSet]:
+        """The features of all tables that it needs."""
+
+    @abstractmethod
+    def run(self, counted: CountedTables, rho: Fraction, randomness: Randomness) -> Result:
         """Carry it out. It has been paid for: failing from here on does not depend on records."""
 
     @abstractmethod

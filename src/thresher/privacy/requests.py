@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from thresher.data.exact import exact_answers, exact_count
-from thresher.data.records import Records
+from thresher.data.private import FeatureSet
 from thresher.errors import ParameterError, QueryError, ResourceError
 from thresher.parallel import products_on_one_core
+from thresher.privacy.counted import CountedTables
 from thresher.privacy.measurements import (
     Measurement,
     QueryMeasurement,
@@ -31,7 +31,8 @@ from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.schema import Schema
-from thresher.tables import AnswersOf, check_fits
+from thresher.tables import AnswersOf, check_fits, slabs_of
+from thresher.tables.sparse import check_countable
 
 MOST_QUERIES = 10**13
 """Beyond this many queries, looking at each of them once would take weeks."""
@@ -77,14 +78,17 @@ class Select(Request[list[Query]]):
         """How many queries there are to choose from."""
         return self.workload.query_count - len(self.excluded)
 
-    def run(self, records: Records, rho: Fraction, randomness: Randomness) -> list[Query]:
+    def feature_sets(self) -> list[FeatureSet]:
+        return [threshold.features for threshold in self.workload]
+
+    def run(self, counted: CountedTables, rho: Fraction, randomness: Randomness) -> list[Query]:
         # The caller's `answers_of` sees which slabs are looked at a second time. These are the
         # slabs that hold a chosen query, each once, in ascending order: a function of the queries
         # that this call returns, so post-processing of what was paid for. That stays true if
         # `answers_of` raises at a second look, or changes its answers, which is refused at once:
         # the caller has then learned a part of what one paid selection would have told. There is
         # no second selection without a second payment.
-        scores = WorkloadScores(records, self.workload, self.answers_of, self.excluded, looks=2)
+        scores = WorkloadScores(counted, self.workload, self.answers_of, self.excluded, looks=2)
         with products_on_one_core():
             places = levelwise_selection(scores, self.count, rho, randomness, each=scores.each)
         return [self.workload.query(scores.query_id(p.slab, p.position)) for p in places]
@@ -130,9 +134,12 @@ class SelectTable(Request[Threshold]):
         _check_thresholds(self.candidates)
         _check_workload(Workload(schema, self.candidates), schema)
 
-    def run(self, records: Records, rho: Fraction, randomness: Randomness) -> Threshold:
-        workload = Workload(records.schema, self.candidates)
-        scores = WorkloadScores(records, workload, self.answers_of, _NONE, self.weights_of)
+    def feature_sets(self) -> list[FeatureSet]:
+        return [threshold.features for threshold in self.candidates]
+
+    def run(self, counted: CountedTables, rho: Fraction, randomness: Randomness) -> Threshold:
+        workload = Workload(counted.schema, self.candidates)
+        scores = WorkloadScores(counted, workload, self.answers_of, _NONE, self.weights_of)
         worst = scores.largest() - np.array(self.handicaps, dtype=np.int64)
         [place] = levelwise_selection([worst], 1, rho, randomness)
         return self.candidates[place.position]
@@ -168,14 +175,20 @@ class Measure(Request[list[Measurement]]):
         """How far, squared and in L2, replacing one record moves all counts together."""
         return sum(squared_sensitivity(target, schema, self.jointly) for target in self.targets)
 
-    def run(self, records: Records, rho: Fraction, randomness: Randomness) -> list[Measurement]:
-        sensitivity, measured = self.squared_sensitivity(records.schema), list[Measurement]()
+    def feature_sets(self) -> list[FeatureSet]:
+        thresholds = (t.threshold if isinstance(t, Query) else t for t in self.targets)
+        return [threshold.features for threshold in thresholds]
+
+    def run(
+        self, counted: CountedTables, rho: Fraction, randomness: Randomness
+    ) -> list[Measurement]:
+        sensitivity, measured = self.squared_sensitivity(counted.schema), list[Measurement]()
         for target in self.targets:
-            noisy, sigma = add_noise(_counts(records, target), rho, sensitivity, randomness)
+            noisy, sigma = add_noise(_counts(counted, target), rho, sensitivity, randomness)
             if isinstance(target, Query):
-                measured.append(QueryMeasurement(target, int(noisy[()]), sigma, records.n))
+                measured.append(QueryMeasurement(target, int(noisy[()]), sigma, counted.n))
             else:
-                measured.append(TableMeasurement(target, noisy, sigma, records.n))
+                measured.append(TableMeasurement(target, noisy, sigma, counted.n))
         return measured
 
     def nothing(self) -> list[Measurement]:
@@ -236,9 +249,12 @@ class Choose(Request[int]):
         for candidate in self.candidates:
             _check_callable(candidate, "each of candidates")
 
-    def run(self, records: Records, rho: Fraction, randomness: Randomness) -> int:
+    def feature_sets(self) -> list[FeatureSet]:
+        return [threshold.features for threshold in self.workload]
+
+    def run(self, counted: CountedTables, rho: Fraction, randomness: Randomness) -> int:
         worst = [
-            WorkloadScores(records, self.workload, answers_of, _NONE).largest().max()
+            WorkloadScores(counted, self.workload, answers_of, _NONE).largest().max()
             for answers_of in self.candidates
         ]
         [place] = levelwise_selection([-np.array(worst)], 1, rho, randomness)
@@ -262,6 +278,7 @@ def squared_sensitivity(target: Query | Threshold, schema: Schema, jointly: bool
     """
     if type(target) is Query:
         target.check(schema)
+        check_countable(target.threshold.shape(schema), target.threshold)
         return 1
     if type(target) is not Threshold:
         raise ParameterError(f"only queries and thresholds can be measured, not {target!r}")
@@ -310,10 +327,12 @@ def _check_workload(workload: Workload, schema: Schema) -> None:
         )
 
 
-def _counts(records: Records, target: Query | Threshold) -> Counts:
+def _counts(counted: CountedTables, target: Query | Threshold) -> Counts:
     if isinstance(target, Query):
-        return np.array(exact_count(records, target), dtype=np.int64)
-    return exact_answers(records, target)
+        return np.array(counted.count(target), dtype=np.int64)
+    answers = counted.answers(target)
+    parts = [answers(slab).reshape(-1) for slab in slabs_of(target.shape(counted.schema))]
+    return np.concatenate(parts).astype(np.int64).reshape(target.shape(counted.schema))
 
 
 def _position(value: Any, length: int) -> int:

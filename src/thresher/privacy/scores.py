@@ -14,10 +14,9 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from thresher.data.exact import exact_table
-from thresher.data.records import Records
 from thresher.errors import ParameterError
 from thresher.parallel import in_order
+from thresher.privacy.counted import CountedTables
 from thresher.privacy.tally import EXCLUDED
 from thresher.queries.workload import Workload
 from thresher.tables import AnswersOf, Slab, slabs_of
@@ -35,7 +34,7 @@ class WorkloadScores:
     """The scores of all queries of a workload, slab by slab, computed when asked for.
 
     Args:
-        records: The private records.
+        counted: The counts of the private records.
         workload: The thresholds whose consistent queries are scored.
         answers_of: The public answers, as fractions.
         excluded: The ids of queries that must not be chosen, ascending.
@@ -46,14 +45,14 @@ class WorkloadScores:
 
     def __init__(
         self,
-        records: Records,
+        counted: CountedTables,
         workload: Workload,
         answers_of: AnswersOf,
         excluded: npt.NDArray[np.int64],
         weights_of: AnswersOf | None = None,
         looks: int = 1,
     ) -> None:
-        self._records, self._workload, self._answers_of = records, workload, answers_of
+        self._counted, self._workload, self._answers_of = counted, workload, answers_of
         self._excluded, self._weights_of = excluded, weights_of
         self._slabs = _slabs_of(workload)
         self._open = threading.local()
@@ -81,14 +80,14 @@ class WorkloadScores:
         # Every thread walks with tables of its own, which keep what its next slab needs.
         mine = self._open
         if getattr(mine, "position", None) != position:
-            mine.exact = exact_table(self._records, threshold)
+            mine.exact = self._counted.answers(threshold)
             mine.answers = self._answers_of(threshold)
             mine.weights = self._weights_of(threshold) if self._weights_of else None
             mine.position = position
         # Not-a-number, or memory beyond too short an array, would make scores that a record can
         # move by more than 1. What is refused here depends on the public answers alone.
         answers = _numbers(f"answers_of({threshold})", mine.answers(slab), slab.size)
-        n, scores = self._records.n, np.empty(slab.size, dtype=np.int64)
+        n, scores = self._counted.n, np.empty(slab.size, dtype=np.int64)
         width: type[np.signedinteger[Any]] = np.int32 if n < 2**31 else np.int64
         rounded = np.empty(slab.size, dtype=width)
         _score(mine.exact(slab).reshape(-1), answers, n, rounded, scores)

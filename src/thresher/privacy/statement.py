@@ -48,10 +48,11 @@ class Statement:
         accounting: How (ε, δ) were converted to ρ.
         data: The name of the data set.
         created: When the ledger was made (UTC).
-        entries: The spends, oldest first.
+        entries: The spends, oldest first, without those that were taken back.
         corrections: The declared corrections of the data, oldest first.
         identity: What tells this ledger from every other, whatever their names.
         fingerprint: That of the records it is for, once something was spent on them.
+        lines: How many lines follow the first one in the file.
     """
 
     total: Fraction
@@ -64,6 +65,7 @@ class Statement:
     corrections: tuple[Correction, ...]
     identity: str
     fingerprint: str | None = field(repr=False)
+    lines: int = field(repr=False)
 
     @property
     def spent(self) -> Fraction:
@@ -89,7 +91,7 @@ class SoundText:
     @property
     def lines(self) -> int:
         """How many lines there are after the first."""
-        return len(self.statement.entries) + len(self.statement.corrections)
+        return self.statement.lines
 
     @classmethod
     def of(cls, descriptor: int, path: Path) -> "SoundText":
@@ -124,6 +126,8 @@ class SoundText:
 
 
 def _statement(header: dict[str, Any], contents: list[dict[str, Any]]) -> Statement:
+    undone = {content["taken_back"] for content in contents if "taken_back" in content}
+    spends = [c for c in contents if "rho" in c and c["number"] not in undone]
     fingerprints = [content["fingerprint"] for content in contents if "fingerprint" in content]
     return Statement(
         total=Fraction(header["rho"]),
@@ -132,10 +136,11 @@ def _statement(header: dict[str, Any], contents: list[dict[str, Any]]) -> Statem
         accounting=header["accounting"],
         data=header["data"],
         created=header["created"],
-        entries=tuple(_entry(content) for content in contents if "rho" in content),
+        entries=tuple(map(_entry, spends)),
         corrections=tuple(_correction(content) for content in contents if "corrected" in content),
         identity=_derived("identity", header).hex(),
         fingerprint=fingerprints[-1] if fingerprints else None,
+        lines=len(contents),
     )
 
 

@@ -1,4 +1,4 @@
-"""Marginal tables in slabs, and the step from them to the table of an r-of-k threshold."""
+"""Marginal tables, sparse and in slabs, and the step from them to r-of-k tables."""
 
 from typing import TYPE_CHECKING
 
@@ -6,6 +6,7 @@ from thresher.lazy import attach
 
 if TYPE_CHECKING:
     from thresher.tables.slabs import MEMORY_CEILING, Slab, slabs_of
+    from thresher.tables.sparse import SparseTable, threshold_counts
     from thresher.tables.threshold_table import (
         Answers,
         AnswersOf,
@@ -20,6 +21,7 @@ else:
         __name__,
         {
             "thresher.tables.slabs": "MEMORY_CEILING Slab slabs_of",
+            "thresher.tables.sparse": "SparseTable threshold_counts",
             "thresher.tables.threshold_table": (
                 "Answers AnswersOf Marginals Table ThresholdTable check_fits coefficient"
             ),
@@ -32,9 +34,11 @@ __all__ = [
     "AnswersOf",
     "Marginals",
     "Slab",
+    "SparseTable",
     "Table",
     "ThresholdTable",
     "check_fits",
     "coefficient",
     "slabs_of",
+    "threshold_counts",
 ]

@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Unpack, get_args
 
-from thresher.data.records import Records
+from thresher.data.private import PrivateData
 from thresher.errors import ParameterError
 from thresher.mechanisms.mechanism import FitOptions, Mechanism
 from thresher.mechanisms.rap import RAP
@@ -42,7 +42,7 @@ class Tuned:
 
 
 def tune(
-    data: Records | Curator,
+    data: PrivateData | Curator,
     workload: Workload,
     rap: RAP,
     *,

@@ -1,0 +1,135 @@
+"""The counts that a Curator holds: asked of the data once, and the source of every score and count.
+
+A fit asks about the same features round after round. So the Curator has the tables over the
+workload's largest feature sets counted together, once, when the first request has been paid for.
+Every table over fewer features, every r-of-k table and every query follows from them, and no round
+costs anything that grows with the number of records. These tables are as private as the records:
+they go to a request that has been paid for, and nowhere else.
+"""
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from thresher.data.exact import count_in
+from thresher.data.private import FeatureSet, PrivateData
+from thresher.errors import DataError
+from thresher.queries.query import Query
+from thresher.queries.threshold import Threshold
+from thresher.schema import Schema
+from thresher.tables import Answers, SparseTable, threshold_counts
+
+
+class CountedTables:
+    """Marginal tables of private data, counted when they are first needed.
+
+    Args:
+        data: The private data.
+
+    Example:
+        >>> from thresher.data import datasets
+        >>> counted = CountedTables(datasets.adult())
+        >>> counted.count_together([("sex", "race"), ("sex",)])
+        >>> counted.over(("sex",)).shape
+        (2,)
+    """
+
+    def __init__(self, data: PrivateData) -> None:
+        self._data = data
+        self._tables: dict[FeatureSet, SparseTable] = {}
+        self._holding: dict[str, list[FeatureSet]] = {name: [] for name in data.schema.names}
+        self._above: dict[FeatureSet, FeatureSet] = {}
+
+    @property
+    def schema(self) -> Schema:
+        """The description of the columns, which is public."""
+        return self._data.schema
+
+    @property
+    def n(self) -> int:
+        """The number of records, which is public."""
+        return self._data.n
+
+    def count_together(self, feature_sets: Iterable[FeatureSet]) -> None:
+        """Count, in one pass over the records, what some feature sets need and is not there."""
+        wanted = {self._in_order(features) for features in feature_sets}
+        lacking = maximal(features for features in wanted if not self._known_above(features))
+        if not lacking:
+            return
+        tables = self._data.counts(lacking)
+        for features, table in zip(lacking, tables, strict=True):
+            self._check(features, table)
+        for features, table in zip(lacking, tables, strict=True):
+            self._tables[features] = table
+            for name in features:
+                self._holding[name].append(features)
+
+    def over(self, features: FeatureSet) -> SparseTable:
+        """The marginal table over some features, in their order."""
+        above = self._known_above(self._in_order(features))
+        return self._tables[above].onto(tuple(above.index(name) for name in features))
+
+    def answers(self, threshold: Threshold) -> Answers:
+        """The exact counts of all consistent queries of a threshold, for any slab."""
+        return threshold_counts(self.over(threshold.features), threshold.r)
+
+    def count(self, query: Query) -> int:
+        """The exact count of one query."""
+        return count_in(self.over(query.threshold.features), query)
+
+    def _known_above(self, features: FeatureSet) -> FeatureSet:
+        """The smallest counted table that has some features, or () if there is none."""
+        if features in self._tables:
+            return features
+        if features not in self._above:
+            rarest = min(features, key=lambda name: len(self._holding[name]))
+            known = [had for had in self._holding[rarest] if set(features) <= set(had)]
+            if not known:
+                return ()
+            self._above[features] = min(known, key=lambda had: len(self._tables[had]))
+        return self._above[features]
+
+    def _in_order(self, features: Iterable[str]) -> FeatureSet:
+        """The features in the schema's order, so that one set of them has one table."""
+        return tuple(sorted(features, key=self.schema.index))
+
+    def _check(self, features: FeatureSet, table: SparseTable) -> None:
+        """Refuse what is not a table of this many records: another program may have counted it."""
+        shape = tuple(self.schema[name].size for name in features)
+        cells, counts = np.asarray(table.cells), np.asarray(table.counts)
+        is_sound = (
+            table.shape == shape
+            and cells.dtype == counts.dtype == np.int64
+            and cells.shape == counts.shape
+            and cells.ndim == 1
+            and bool((np.diff(cells) > 0).all())
+            and bool((counts > 0).all())
+            and (not len(cells) or (cells[0] >= 0 and cells[-1] < math.prod(shape)))
+        )
+        if not is_sound:
+            raise DataError(f"the counts over {', '.join(features)} are not a table of the schema")
+        if table.total != self.n:
+            raise DataError(
+                "the number of records changed while they were being counted: try again when "
+                "nobody writes to the data"
+            )
+
+
+def maximal(feature_sets: Iterable[FeatureSet]) -> list[FeatureSet]:
+    """The feature sets that are part of no other, in a fixed order.
+
+    Example:
+        >>> maximal([("a",), ("a", "b"), ("c",)])
+        [('a', 'b'), ('c',)]
+    """
+    kept: list[FeatureSet] = []
+    larger: list[set[str]] = []
+    of_size: dict[int, list[FeatureSet]] = {}
+    for features in set(feature_sets):
+        of_size.setdefault(len(features), []).append(features)
+    for size in sorted(of_size, reverse=True):  # sets of one size are not part of each other
+        new = [s for s in sorted(of_size[size]) if not any(set(s) <= known for known in larger)]
+        kept += new
+        larger += map(set, new)
+    return kept
