@@ -172,9 +172,9 @@ def test_a_curator_that_measures_without_paying_is_caught(monkeypatch):
 
     honest = Curator._pay
 
-    def pay_once(self, amount, sets):
+    def pay_once(self, *payment):
         counted = thresher.privacy.curator._counted[self]
-        return counted if self.spent else honest(self, amount, sets)
+        return counted if self.spent else honest(self, *payment)
 
     monkeypatch.setattr(Curator, "_pay", pay_once)
     spent.clear()

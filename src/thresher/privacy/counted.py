@@ -60,6 +60,7 @@ class CountedTables:
         tables = self._data.counts(lacking)
         for features, table in zip(lacking, tables, strict=True):
             self._check(features, table)
+            self._check_same_data(features, table)
         for features, table in zip(lacking, tables, strict=True):
             self._tables[features] = table
             for name in features:
@@ -114,6 +115,20 @@ class CountedTables:
                 "the number of records changed while they were being counted: try again when "
                 "nobody writes to the data"
             )
+
+    def _check_same_data(self, features: FeatureSet, table: SparseTable) -> None:
+        """Refuse a table whose features are counted otherwise than they were before."""
+        for axis, name in enumerate(features):
+            if self._holding[name]:
+                before, now = self.over((name,)), table.onto((axis,))
+                if not (
+                    np.array_equal(before.cells, now.cells)
+                    and np.array_equal(before.counts, now.counts)
+                ):
+                    raise DataError(
+                        "the records changed since they were first counted: go on with the data "
+                        "that this began with"
+                    )
 
 
 def maximal(feature_sets: Iterable[FeatureSet]) -> list[FeatureSet]:

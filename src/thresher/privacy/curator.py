@@ -12,20 +12,21 @@ Neighbouring data sets have the same number of records and differ in one of them
 as is the schema.
 """
 
+import sys
 import threading
-import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import NoReturn, TypeVar
+from typing import NoReturn, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from thresher.data.private import FeatureSet, PrivateData
-from thresher.errors import ParameterError, ResourceError
+from thresher.errors import ParameterError, ResourceError, ThresherError
 from thresher.privacy.access import Access
 from thresher.privacy.budget import Account, Budget
+from thresher.privacy.copies import copied_workload
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.fingerprint import fingerprint
+from thresher.privacy.forgetting import forget_locals
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.randomness import Randomness, SystemRandomness
 from thresher.privacy.request import Request
@@ -34,9 +35,6 @@ from thresher.queries.workload import Workload
 from thresher.schema import Schema
 from thresher.tables.sparse import MOST_CELLS
 
-Fingerprint = Callable[[bytes], str]
-"""Gives the fingerprint of the data under a key."""
-
 REQUESTS = (Select, SelectTable, Measure, Choose)
 """All that can be asked. Nothing else gets to see the records."""
 
@@ -44,6 +42,27 @@ MOST_RECORDS = 2**40
 """Up to so many records, no arithmetic on scores can leave 64 bits."""
 
 Result = TypeVar("Result")
+
+
+@dataclass
+class Receipt:
+    """Whether a call was paid for in the end, for whoever keeps books about it."""
+
+    is_paid: bool = False
+
+
+class Recogniser(Protocol):
+    """Something that must recognise the data by their fingerprint, under a key of its own."""
+
+    @property
+    def key(self) -> bytes:
+        """The secret key."""
+        ...
+
+    def recognise(self, found: str) -> None:
+        """Refuse data of another fingerprint than before."""
+        ...
+
 
 _counted: "WeakKeyDictionary[Curator, CountedTables]" = WeakKeyDictionary()
 """The data and counts of each Curator: kept here, so that no attribute of it hands them out."""
@@ -76,13 +95,12 @@ class Curator(Access):
         "__weakref__",
         "_account",
         "_feature_sets",
+        "_journals",
         "_known_as",
         "_ledger",
         "_lock",
         "_randomness",
-        "_recognise",
         "_release",
-        "_taken_back",
     )
 
     def __init__(
@@ -104,10 +122,9 @@ class Curator(Access):
         self._ledger = ledger
         if ledger is not None:
             ledger.read()  # a damaged one is better found before there is anything to pay
-        self._taken_back = Fraction(0)
         self._known_as: str | None = None
-        self._feature_sets: set[FeatureSet] = set()
-        self._recognise: list[Callable[[Fingerprint], None]] = []
+        self._feature_sets: frozenset[FeatureSet] = frozenset()
+        self._journals: list[Recogniser] = []
         self._release = release
         self._randomness = randomness if randomness is not None else SystemRandomness()
         self._lock = threading.Lock()
@@ -149,14 +166,21 @@ class Curator(Access):
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Curator holds private records and cannot be copied or pickled")
 
-    def _carry_out(self, request: Request[Result], rho: Fraction) -> Result:
+    def _carry_out(
+        self, request: Request[Result], rho: Fraction, receipt: Receipt | None = None
+    ) -> Result:
         if type(request) not in REQUESTS:
             raise ParameterError(f"a Curator does not know the request {type(request).__name__}")
+        request = request.copied(self.schema)
         request.check(self.schema, rho)
+        handled, receipt = sys.exception(), Receipt() if receipt is None else receipt
         try:
-            return request.run(self._pay(rho, request.feature_sets()), rho, self._randomness)
+            # No variable of this frame holds the counts: it is still there when others are empty.
+            return request.run(
+                self._pay(rho, request.feature_sets(), receipt), rho, self._randomness
+            )
         except BaseException as fault:
-            _forget_locals(fault)
+            forget_locals(fault, handled)
             raise
 
     def will_ask(self, workload: Workload) -> None:
@@ -168,57 +192,52 @@ class Curator(Access):
         Args:
             workload: The thresholds, over the features of the records.
         """
-        schema = self.schema
-        self._feature_sets |= {
-            threshold.features
-            for threshold in workload
-            if threshold.query_count(schema) <= MOST_CELLS
-        }
+        thresholds = copied_workload(workload, self.schema).thresholds
+        countable = (t for t in thresholds if t.query_count(self.schema) <= MOST_CELLS)
+        with self._lock:
+            self._feature_sets |= {threshold.features for threshold in countable}
 
-    def _pay(self, amount: Fraction, feature_sets: list[FeatureSet]) -> CountedTables:
+    def _pay(
+        self, amount: Fraction, feature_sets: list[FeatureSet], receipt: Receipt
+    ) -> CountedTables:
         """Spend, in the ledger first; only who has paid gets to see the counts."""
         counted, number = _counted[self], None
         with self._lock:
             if self._ledger is not None and amount <= self._account.remaining:
-                number = self._ledger.spend(
-                    amount, release=self._release, fingerprint=self._known_as
-                )
+                receipt.is_paid = True  # or may be, if it is interrupted while it is written
+                try:
+                    number = self._ledger.spend(
+                        amount, release=self._release, fingerprint=self._known_as
+                    )
+                except ThresherError:
+                    receipt.is_paid = False
+                    raise
             self._account.spend(amount)
+            receipt.is_paid = True
             try:
                 counted.count_together([*feature_sets, *self._feature_sets, *self._single()])
-                self._check_data(counted)
-            except BaseException:
+                self._check_data(counted, number)
+            except (ThresherError, KeyboardInterrupt):
                 # No noise was drawn and no count used: all that anybody learns is that the data
-                # cannot be counted, or are other data.
+                # cannot be counted, or are other data. Anything else, such as a lack of memory,
+                # may depend on the records and stays paid.
                 if self._ledger is not None and number is not None:
                     self._ledger.take_back(number)
                 self._account.take_back(amount)
-                self._taken_back += amount
+                receipt.is_paid = False
                 raise
         return counted
 
     def _single(self) -> list[FeatureSet]:
         """The single features, if somebody has to recognise the data by them."""
-        asked = self._ledger is not None or self._recognise
+        asked = self._ledger is not None or self._journals
         return [(name,) for name in self.schema.names] if asked else []
 
-    def _check_data(self, counted: CountedTables) -> None:
-        """Let the ledger and the journal recognise the data, once."""
-        if self._ledger is not None and self._known_as is None:
-            self._known_as = self._ledger.recognise(counted)
-        while self._recognise:
-            self._recognise[-1](lambda key: fingerprint(counted, key))
-            self._recognise.pop()
-
-
-def _forget_locals(fault: BaseException | None) -> None:
-    """Empty the wall's frames behind an exception: loggers and debuggers may show local variables.
-
-    The frames of whoever called, or was called back, stay as they are.
-    """
-    while fault is not None:
-        for frame, _ in traceback.walk_tb(fault.__traceback__):
-            if frame.f_globals.get("__name__", "").startswith("thresher."):
-                with suppress(RuntimeError):  # a frame that is still running
-                    frame.clear()
-        fault = fault.__context__
+    def _check_data(self, counted: CountedTables, number: int | None) -> None:
+        """Let the journal and the ledger recognise the data, once."""
+        while self._journals:
+            journal = self._journals[-1]
+            journal.recognise(fingerprint(counted, journal.key))
+            self._journals.pop()
+        if self._ledger is not None and number is not None and self._known_as is None:
+            self._known_as = self._ledger.recognise(counted, number)

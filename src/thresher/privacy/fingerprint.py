@@ -14,11 +14,10 @@ care need not be.
 What it reveals, and to whom. The hash (BLAKE2b) has a secret key, which is made anew for each
 ledger and each journal and stands in the same file. Whoever does not have the file learns nothing:
 the fingerprint is in no release and no message, and two files have different fingerprints for the
-same records. Whoever can read the file can test a guess of *all* these counts at once. It confirms
-nothing to somebody who does not know them all, but does so about the last record to somebody who
-knows all the others: exactly the adversary of the promise. So ledgers and journals are private
-files, readable by their owner only, and are not to be published. They were private before: a
-ledger tells what was asked for when, and a journal has results that were never released.
+same records. Whoever can read the file can test guesses of the counts, and learns up to 20 bits
+about them, which no noise covers. So ledgers and journals are private files, readable by their
+owner only, and are not to be published. They are private for other reasons, too: a ledger tells
+what was asked for when, and a journal has results that were never released.
 """
 
 import hashlib
@@ -28,10 +27,16 @@ import numpy as np
 from thresher.privacy.counted import CountedTables
 
 KEY_BYTES = 32
+DIGITS = 5
+"""Hexadecimal digits of a fingerprint: 20 bits.
+
+Other data are taken for the same with a chance of one in a million, and whoever has the file learns
+20 bits about the counts at most. All digits of the hash would tell all counts of a small table.
+"""
 
 
 def fingerprint(counted: CountedTables, key: bytes) -> str:
-    """The fingerprint of private data under a secret key, in hexadecimal digits.
+    """The fingerprint of private data under a secret key.
 
     Example:
         >>> from thresher.data import datasets
@@ -48,4 +53,4 @@ def fingerprint(counted: CountedTables, key: bytes) -> str:
         table = counted.over((name,))
         for numbers in ([len(table)], table.cells, table.counts):
             digest.update(np.asarray(numbers, dtype="<i8").tobytes())
-    return digest.hexdigest()[: 2 * KEY_BYTES]
+    return f"counts-{digest.hexdigest()[:DIGITS]}"

@@ -10,16 +10,17 @@ mechanism goes on with its plan all the same: every payment still to come is sma
 factor, so that all of them together are what is left.
 """
 
+import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from thresher.errors import BudgetError, ReleaseError, ThresherError
+from thresher.errors import BudgetError, ParameterError, ReleaseError
 from thresher.privacy.access import Access
 from thresher.privacy.budget import Budget
-from thresher.privacy.curator import Curator
+from thresher.privacy.curator import Curator, Receipt
 from thresher.privacy.journal_file import BYTES_PER_QUERY, Journal
 from thresher.privacy.request import Request, Saved
 from thresher.schema import Schema
@@ -50,8 +51,9 @@ class JournaledCurator(Access):
                 "the ledger that it began with"
             )
         journal.bind(None if ledger is None else ledger.identity)
-        curator._recognise.append(journal.recognise)
+        curator._journals.append(journal)
         self._pending = deque(journal.results)
+        self._lock = threading.Lock()
         self._planned = Fraction(0)
 
     @property
@@ -85,6 +87,14 @@ class JournaledCurator(Access):
         return self._curator.is_secure
 
     def _carry_out(self, request: Request[Result], rho: Fraction) -> Result:
+        if not self._lock.acquire(blocking=False):
+            raise ParameterError("one call at a time: a journal keeps calls in their order")
+        try:
+            return self._next(request.copied(self.schema), rho)
+        finally:
+            self._lock.release()
+
+    def _next(self, request: Request[Result], rho: Fraction) -> Result:
         left = self.remaining
         self._planned += rho
         if self._pending:
@@ -94,8 +104,8 @@ class JournaledCurator(Access):
             return request.nothing()
         request.check(self.schema, amount)
         files = self._journal.reserve([t.query_count(self.schema) for t in request.tables()])
-        with self._announced(amount, request.size()):
-            result = self._curator._carry_out(request, amount)
+        with self._announced(amount, request.size()) as receipt:
+            result = self._curator._carry_out(request, amount, receipt)
         self._record(request.verb, amount, request.saved(result, self.schema), files)
         return result
 
@@ -126,17 +136,14 @@ class JournaledCurator(Access):
         )
 
     @contextmanager
-    def _announced(self, amount: Fraction, queries: int) -> Iterator[None]:
+    def _announced(self, amount: Fraction, queries: int) -> Iterator[Receipt]:
         """Write down what is about to be paid; if it is refused unpaid, write that down too."""
         self._journal.announce(amount, room=BYTES_PER_QUERY * (queries + 1))
-        before, taken_back = self._curator.spent, self._curator._taken_back
+        receipt = Receipt()
         try:
-            yield
-        except BaseException as fault:
-            # An interruption may come between the ledger and the account. Unless the payment was
-            # taken back, it counts as lost.
-            refused = isinstance(fault, ThresherError) and self._curator.spent == before
-            if refused or self._curator._taken_back > taken_back:
+            yield receipt
+        except BaseException:
+            if not receipt.is_paid:
                 self._journal.refuse(amount)
             raise
 

@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
@@ -112,16 +112,20 @@ class Journal:
                 "name: give that one"
             )
 
-    def recognise(self, fingerprint: Callable[[bytes], str]) -> None:
+    @property
+    def key(self) -> bytes:
+        """The secret key of its fingerprints."""
+        return bytes.fromhex((self._bound or {})["key"])
+
+    def recognise(self, found: str) -> None:
         """Tie the journal to its data, once they are counted; if it is tied to others, refuse.
 
         Nothing is written in the middle of a call; the next result takes the tie with it.
 
         Args:
-            fingerprint: Gives the fingerprint of the data under a key.
+            found: The fingerprint of the data under the journal's key.
         """
         bound = self._bound or {}
-        found = fingerprint(bytes.fromhex(bound["key"]))
         if bound.get("records") is None:
             self._bound, self._untied = {**bound, "records": found}, True
         elif bound["records"] != found:

@@ -144,10 +144,14 @@ class Ledger:
         """What tells this ledger from every other, even from one of the same name."""
         return self.read().identity
 
-    def recognise(self, counted: CountedTables) -> str:
+    def recognise(self, counted: CountedTables, number: int) -> str:
         """The fingerprint of data, for `spend`; other data than those spent on are refused.
 
         The first data that a ledger sees become its data.
+
+        Args:
+            counted: The data.
+            number: The spend that let them be counted. If it is taken back, so is this.
 
         Raises:
             LedgerError: Something was spent on other data, and no correction was declared.
@@ -156,7 +160,9 @@ class Ledger:
         with self._opened_to_append() as (descriptor, text):
             self._refuse_others(text.statement, found)
             if text.statement.fingerprint is None:
-                _append(descriptor, text, {"number": text.lines + 1, "fingerprint": found})
+                _append(
+                    descriptor, text, {"number": text.lines + 1, "fingerprint": found, "of": number}
+                )
         return found
 
     def declare_corrected(self, data: PrivateData, *, why: str, who: str | None = None) -> None:
@@ -223,6 +229,8 @@ class Ledger:
             number: That of the spend.
         """
         with self._opened_to_append() as (descriptor, text):
+            if number not in {entry.number for entry in text.statement.entries}:
+                raise LedgerError(f"{self.path.name} has no spend {number} to take back")
             line = {"number": text.lines + 1, "taken_back": number, "time": _now()}
             _append(descriptor, text, line)
 

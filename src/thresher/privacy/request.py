@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -42,6 +42,10 @@ class Request(ABC, Generic[Result]):
 
     verb: ClassVar[str]
     """The name of the method of `Access` that asks for this."""
+
+    @abstractmethod
+    def copied(self, schema: Schema) -> Self:
+        """The same request in fresh, plain values, which nobody else can change."""
 
     @abstractmethod
     def check(self, schema: Schema, rho: Fraction) -> None:

@@ -3,17 +3,22 @@
 
 import hashlib
 import operator
-from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from thresher.data.private import FeatureSet
 from thresher.errors import ParameterError, QueryError, ResourceError
 from thresher.parallel import products_on_one_core
+from thresher.privacy.copies import (
+    copied_query,
+    copied_target,
+    copied_threshold,
+    copied_workload,
+)
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.measurements import (
     Measurement,
@@ -56,14 +61,16 @@ class Select(Request[list[Query]]):
     count: int
     excluding: tuple[Query, ...]
 
+    def copied(self, schema: Schema) -> Self:
+        excluding = tuple(copied_query(query, schema) for query in self.excluding)
+        workload = copied_workload(self.workload, schema)
+        return type(self)(workload, self.answers_of, plain(self.count), excluding)
+
     def check(self, schema: Schema, rho: Fraction) -> None:
-        _check_workload(self.workload, schema)
+        _check_workload(self.workload)
         _check_callable(self.answers_of, "answers_of")
         if type(self.count) is not int or self.count < 1:
             raise ParameterError(f"count must be a whole number of at least 1, not {self.count!r}")
-        for query in self.excluding:
-            if type(query) is not Query:
-                raise ParameterError(f"excluding must name queries, not {query!r}")
         if not self.left:
             raise ParameterError("there is no query left to choose: all are excluded")
 
@@ -120,6 +127,11 @@ class SelectTable(Request[Threshold]):
     handicaps: tuple[int, ...]
     weights_of: AnswersOf | None
 
+    def copied(self, schema: Schema) -> Self:
+        candidates = tuple(copied_threshold(t, schema) for t in self.candidates)
+        handicaps = tuple(plain(handicap) for handicap in self.handicaps)
+        return type(self)(candidates, self.answers_of, handicaps, self.weights_of)
+
     def check(self, schema: Schema, rho: Fraction) -> None:
         if not self.candidates or len(self.handicaps) != len(self.candidates):
             raise ParameterError("give at least one candidate, and a handicap for each")
@@ -131,8 +143,7 @@ class SelectTable(Request[Threshold]):
         _check_callable(self.answers_of, "answers_of")
         if self.weights_of is not None:
             _check_callable(self.weights_of, "weights_of")
-        _check_thresholds(self.candidates)
-        _check_workload(Workload(schema, self.candidates), schema)
+        _check_workload(Workload(schema, self.candidates))
 
     def feature_sets(self) -> list[FeatureSet]:
         return [threshold.features for threshold in self.candidates]
@@ -165,6 +176,10 @@ class Measure(Request[list[Measurement]]):
     verb: ClassVar[str] = "measure"
     targets: tuple[Query | Threshold, ...]
     jointly: bool
+
+    def copied(self, schema: Schema) -> Self:
+        targets = tuple(copied_target(target, schema) for target in self.targets)
+        return type(self)(targets, bool(self.jointly))
 
     def check(self, schema: Schema, rho: Fraction) -> None:
         if not self.targets:
@@ -242,8 +257,11 @@ class Choose(Request[int]):
     workload: Workload
     candidates: tuple[AnswersOf, ...]
 
+    def copied(self, schema: Schema) -> Self:
+        return type(self)(copied_workload(self.workload, schema), tuple(self.candidates))
+
     def check(self, schema: Schema, rho: Fraction) -> None:
-        _check_workload(self.workload, schema)
+        _check_workload(self.workload)
         if not self.candidates:
             raise ParameterError("there is nothing to choose from: give at least one candidate")
         for candidate in self.candidates:
@@ -276,12 +294,10 @@ def squared_sensitivity(target: Query | Threshold, schema: Schema, jointly: bool
     Raises:
         ThresherError: The target cannot be measured so.
     """
-    if type(target) is Query:
+    if isinstance(target, Query):
         target.check(schema)
         check_countable(target.threshold.shape(schema), target.threshold)
         return 1
-    if type(target) is not Threshold:
-        raise ParameterError(f"only queries and thresholds can be measured, not {target!r}")
     check_fits(target, schema)
     if not jointly:
         return target.query_count(schema)
@@ -307,19 +323,7 @@ def _check_callable(given: object, name: str) -> None:
         raise ParameterError(f"{name} must be a function of a threshold, not {given!r}")
 
 
-def _check_thresholds(thresholds: Iterable[Threshold]) -> None:
-    """Refuse subclasses: what they say when they are checked need not be what they say later."""
-    for threshold in thresholds:
-        if type(threshold) is not Threshold:
-            raise ParameterError(f"name thresholds: a Threshold, not {threshold!r}")
-
-
-def _check_workload(workload: Workload, schema: Schema) -> None:
-    if type(workload) is not Workload or type(workload.schema) is not Schema:
-        raise ParameterError(f"workload must be a Workload, not {workload!r}")
-    _check_thresholds(workload.thresholds)
-    if workload.schema.fingerprint != schema.fingerprint:
-        raise QueryError("the workload is over another schema than the records")
+def _check_workload(workload: Workload) -> None:
     if workload.query_count > MOST_QUERIES:
         raise ResourceError(
             f"the workload has {workload.query_count} queries, and a selection looks at all of "

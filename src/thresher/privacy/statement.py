@@ -126,9 +126,11 @@ class SoundText:
 
 
 def _statement(header: dict[str, Any], contents: list[dict[str, Any]]) -> Statement:
-    undone = {content["taken_back"] for content in contents if "taken_back" in content}
+    undone = {c["taken_back"] for c in contents if c.get("taken_back", c["number"]) < c["number"]}
     spends = [c for c in contents if "rho" in c and c["number"] not in undone]
-    fingerprints = [content["fingerprint"] for content in contents if "fingerprint" in content]
+    fingerprints = [
+        c["fingerprint"] for c in contents if "fingerprint" in c and c.get("of") not in undone
+    ]
     return Statement(
         total=Fraction(header["rho"]),
         epsilon=header["epsilon"],

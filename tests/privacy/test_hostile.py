@@ -1,0 +1,306 @@
+"""Whoever holds a Curator tries to learn more than was paid for.
+
+Each test is an attack that once worked, or that a careless change would let through.
+"""
+
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from thresher.data.records import Records
+from thresher.errors import DataError, LedgerError, ParameterError, QueryError
+from thresher.privacy import Budget, Curator, Ledger
+from thresher.privacy.counted import CountedTables
+from thresher.privacy.journal import Journal, JournaledCurator
+from thresher.queries import Condition, Query, Threshold, Workload
+from thresher.tables import SparseTable
+
+RHO = Fraction(1, 4)
+
+
+class Spoiled:
+    """Private data that fail, or change, when they are counted."""
+
+    def __init__(self, records, spoil):
+        self.schema, self.n, self._records, self._spoil = (
+            records.schema, records.n, records, spoil,
+        )  # fmt: skip
+
+    def counts(self, feature_sets, progress=None):
+        return self._spoil(self._records.counts(feature_sets))
+
+
+def female(schema):
+    return Query.where(schema, {"sex": "F"})
+
+
+def frames_of(fault):
+    """The frames behind an exception, without that of the test, as the language keeps them."""
+    trace = vars(BaseException)["__traceback__"].__get__(fault)
+    while trace is not None:
+        if trace.tb_frame.f_globals is not globals():
+            yield trace.tb_frame
+        trace = trace.tb_next
+
+
+def private_in(frames):
+    values = [value for frame in frames for value in frame.f_locals.values()]
+    return [v for v in values if isinstance(v, CountedTables | SparseTable | np.ndarray | Records)]
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, DataError, MemoryError])
+def test_no_frame_of_any_module_is_left_behind(kind, records, schema):
+    def inside_numpy(tables):
+        def refuse(_):
+            raise kind
+
+        secret = np.arange(5)
+        return np.apply_along_axis(refuse, 0, secret)  # frames of numpy, with the array in them
+
+    curator = Curator(Spoiled(records, inside_numpy), Budget.from_rho(1))
+    with pytest.raises(kind) as caught:
+        curator.measure([female(schema)], rho=RHO)
+    frames = list(frames_of(caught.value))
+    assert any(frame.f_globals["__name__"].startswith("numpy") for frame in frames)
+    assert private_in(frames) == []
+
+
+def test_a_lack_of_memory_may_depend_on_the_records_so_it_stays_paid(records, schema, tmp_path):
+    def full(tables):
+        raise MemoryError
+
+    ledger = Ledger.create(tmp_path / "ledger", Fraction(1))
+    curator = Curator(Spoiled(records, full), Budget.from_rho(1), ledger)
+    with pytest.raises(MemoryError):
+        curator.measure([female(schema)], rho=RHO)
+    assert curator.spent == ledger.spent == RHO
+
+
+def test_the_frames_of_what_the_caller_was_handling_stay(records, schema):
+    def outer():
+        mine = "kept"
+        raise ValueError(mine)
+
+    def broken(tables):
+        raise DataError("lost")
+
+    curator = Curator(Spoiled(records, broken), Budget.from_rho(1))
+    kept = []
+    try:
+        outer()
+    except ValueError as handled:
+        with pytest.raises(DataError):
+            curator.measure([female(schema)], rho=RHO)
+        kept.append(handled.__traceback__.tb_next.tb_frame.f_locals)
+    assert kept[0]["mine"] == "kept"
+
+
+class LiarError(Exception):
+    """Denies that it has a traceback, and is its own cause."""
+
+    @property
+    def __traceback__(self):
+        return None
+
+    @__traceback__.setter
+    def __traceback__(self, value):
+        pass
+
+
+def test_an_exception_that_denies_its_traceback_leaves_no_frames(records, workload):
+    raised = []
+
+    def answers_of(threshold):
+        raised.append(LiarError())
+        raise raised[0]
+
+    curator = Curator(records, Budget.from_rho(1))
+    with pytest.raises(LiarError):
+        curator.select(workload, answers_of, 1, rho=RHO)
+    frames = list(frames_of(raised[0]))
+    assert any(frame.f_globals["__name__"].startswith("thresher") for frame in frames)
+    assert private_in(frames) == []
+
+
+class Number(int):
+    """A whole number that keeps what it is compared with."""
+
+    seen: list = []  # noqa: RUF012
+    __array_ufunc__ = None
+
+    def __le__(self, other):
+        self.seen.append(other)
+        return np.zeros(len(other), dtype=bool)
+
+    __ge__ = __gt__ = __lt__ = __le__
+
+
+def test_a_number_does_not_get_to_see_what_it_is_compared_with(records, schema):
+    conditions = (Condition("sex", [0]), Condition("job", [1]))
+    query = Query.trusted(conditions, Number(1))
+    [measured] = Curator(records, Budget.from_rho(10**9)).measure([query], rho=10**8)
+    assert Number.seen == []
+    assert measured.count == Curator(records, Budget.from_rho(10**9)).measure(
+        [Query(conditions, 1)], rho=10**8
+    )[0].count  # fmt: skip
+
+
+def test_a_workload_that_changes_between_two_looks_changes_nothing(records, schema):
+    honest = Workload(schema, [Threshold(("town", "job"))])
+    hostile = Workload(schema, [Threshold(("town", "job"))])
+    asked = []
+
+    def answers_of(threshold):
+        asked.append(threshold)
+        object.__setattr__(hostile, "thresholds", (Threshold(("sex", "age")),))
+        return lambda slab: np.zeros(slab.size)
+
+    Curator(records, Budget.from_rho(1)).select(hostile, answers_of, 1, rho=RHO)
+    assert set(asked) == {honest.thresholds[0]}
+
+
+class Name(str):
+    """A name that is another feature's whenever it is looked up again."""
+
+    __slots__ = ("looks",)
+
+    def __hash__(self):
+        return hash(self._now())
+
+    def __eq__(self, other):
+        return self._now() == other
+
+    def _now(self):
+        self.looks = getattr(self, "looks", 0) + 1
+        return "sex" if self.looks < 6 else "town"
+
+
+@pytest.mark.parametrize("jointly", [True, False])
+def test_a_name_that_changes_is_read_once(jointly, records, schema):
+    """Whatever it is taken for, the table has that feature's shape, and is paid for by it."""
+    curator = Curator(records, Budget.from_rho(1))
+    [measured] = curator.measure([Threshold((Name("sex"),))], rho=RHO, jointly=jointly)
+    [name] = measured.threshold.features
+    assert type(name) is str
+    assert measured.counts.shape == (schema[name].size,)
+    cells = 2 if jointly else schema[name].size
+    assert measured.sigma**2 == pytest.approx(cells / (2 * RHO))
+
+
+@pytest.mark.parametrize("wrong", [[Threshold(("sex",))], "sex", None, object()])
+def test_only_a_workload_can_be_announced(wrong, records):
+    with pytest.raises(ParameterError, match="must be a Workload"):
+        Curator(records, Budget.from_rho(1)).will_ask(wrong)
+
+
+def test_a_workload_of_another_schema_cannot_be_announced(records, schema):
+    other = type(schema)([feature for feature in schema if feature.name != "age"])
+    with pytest.raises(QueryError, match="another schema"):
+        Curator(records, Budget.from_rho(1)).will_ask(Workload(other, [Threshold(("sex",))]))
+
+
+def test_a_call_within_a_call_is_refused_by_a_journal(records, schema, workload, tmp_path):
+    with Journal(tmp_path / "journal", {}) as journal:
+        curator = Curator(records, Budget.from_rho(1))
+        wall = JournaledCurator(curator, journal)
+
+        def answers_of(threshold):
+            wall.measure([female(schema)], rho=RHO)
+
+        with pytest.raises(ParameterError, match="one call at a time"):
+            wall.select(workload, answers_of, 1, rho=RHO)
+    with Journal(tmp_path / "journal", {}) as journal:
+        assert journal.spent == curator.spent == RHO  # paid, and lost
+
+
+def test_a_call_that_failed_after_counting_is_lost_even_if_another_was_taken_back(
+    records, schema, workload, tmp_path
+):
+    fails = []
+
+    def sometimes(tables):
+        if fails:
+            raise DataError("lost")
+        return tables
+
+    with Journal(tmp_path / "journal", {}) as journal:
+        curator = Curator(Spoiled(records, sometimes), Budget.from_rho(1))
+        wall = JournaledCurator(curator, journal)
+
+        def answers_of(threshold):
+            fails.append(True)
+            with pytest.raises(DataError):
+                curator.measure([Query.where(schema, {"age": 20, "town": "A"})], rho=RHO)
+            raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            wall.select(Workload(schema, [Threshold(("sex", "job"))]), answers_of, 1, rho=RHO)
+        assert curator.spent == journal.lost + RHO == RHO
+    with Journal(tmp_path / "journal", {}) as journal:
+        assert journal.spent == RHO
+
+
+# The ledger.
+
+
+@pytest.mark.parametrize("number", [0, 2, 3, 4, 99, -1])
+def test_only_an_earlier_spend_can_be_taken_back_and_only_once(number, tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger", Fraction(1))
+    first = ledger.spend(RHO, release="one")
+    ledger.take_back(first)
+    third = ledger.spend(RHO, release="two")
+    assert (first, third) == (1, 3)
+    if number != third:
+        with pytest.raises(LedgerError, match="no spend"):
+            ledger.take_back(number)
+        assert ledger.spent == RHO
+
+
+def test_a_ledger_forgets_data_whose_first_spend_was_taken_back(records, schema, tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger", Fraction(1))
+    curator = Curator(records, Budget.from_rho(1), ledger)
+    curator.measure([female(schema)], rho=RHO)
+    assert ledger.read().fingerprint is not None
+    ledger.take_back(1)
+    assert ledger.read().fingerprint is None
+    fewer = Records(schema, [column[1:] for column in records.columns])
+    Curator(fewer, Budget.from_rho(1), ledger).measure([female(schema)], rho=RHO)
+    assert ledger.spent == RHO
+
+
+def test_every_line_can_be_cut_anywhere(records, schema, tmp_path):
+    """A torn last line is ignored, or counted whole; the ledger is never damaged by it."""
+    ledger = Ledger.create(tmp_path / "ledger", Fraction(4))
+    Curator(records, Budget.from_rho(1), ledger).measure([female(schema)], rho=RHO)
+    ledger.take_back(1)
+    ledger.spend(RHO, release="next")
+    whole = ledger.path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    assert len(lines) == 5
+    for cut in range(len(lines[0]), len(whole)):
+        ledger.path.write_bytes(whole[:cut])
+        ledger.read()
+        ledger.spend(RHO, release="after")
+
+
+def test_data_that_change_while_a_fit_runs_are_noticed(records, schema):
+    calls = []
+
+    def later(tables):
+        calls.append(1)
+        if len(calls) == 1:
+            return tables
+        first, *others = tables
+        moved = np.array(first.counts)
+        moved[0] -= 1
+        moved[-1] += 1
+        return [SparseTable(first.shape, first.cells, moved), *others]
+
+    curator = Curator(Spoiled(records, later), Budget.from_rho(1))
+    curator.measure([Threshold(("sex", "job"))], rho=RHO)
+    with pytest.raises(DataError, match="changed since they were first counted"):
+        curator.measure([Threshold(("sex", "job", "town"))], rho=RHO)
+    assert curator.spent == RHO
+    assert sys.exception() is None
