@@ -35,7 +35,8 @@ def unsealed(line: bytes, previous: str) -> dict[str, Any] | None:
 
 def is_torn(line: bytes, number: int) -> bool:
     """Whether a last line without its newline is the beginning of a line, and not all of one."""
-    openings = (f'{{"number": {number}, "{field}": "'.encode() for field in ("rho", "corrected"))
+    starts = ('"rho": "', '"corrected": "', '"fingerprint": "', '"taken_back": ')
+    openings = (f'{{"number": {number}, {start}'.encode() for start in starts)
     if not any(line[: len(opening)] == opening[: len(line)] for opening in openings):
         return False
     try:
