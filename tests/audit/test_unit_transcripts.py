@@ -79,17 +79,23 @@ def evidence(name, unit, factor=1):
     return audit_transcripts(run, access_to, neighbours_by(unit), TRIALS, RHO, unit=unit)
 
 
-@pytest.mark.parametrize("unit", UNITS.values(), ids=list(UNITS))
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [
+        *(("tables", name) for name in UNITS),
+        ("rap", "a record added"),
+        ("rap", "a person replaced, rows counted"),
+    ],
+)
 def test_a_whole_mechanism_is_not_refuted(name, unit):
-    found = evidence(name, unit)
+    found = evidence(name, UNITS[unit])
     assert not found.violated
     assert found.estimate > 0.3 * found.claimed  # there is something to see
 
 
-@pytest.mark.parametrize("unit", UNITS.values(), ids=list(UNITS))
+@pytest.mark.parametrize("unit", ["a record added", "a person replaced, persons counted"])
 def test_an_overspend_is_caught(unit):
-    assert evidence("tables", unit, 2 * OVERSPEND).violated
+    assert evidence("tables", UNITS[unit], 2 * OVERSPEND).violated
 
 
 @pytest.mark.parametrize("counting", ["persons", "rows"])
