@@ -22,7 +22,14 @@ if TYPE_CHECKING:
     from thresher.evaluation import FutureError, future_error, present_error
     from thresher.mechanisms import RAP, AdaptiveTables, All0, Auto, GaussianJoint, GaussianPerQuery
     from thresher.mechanisms.tuning import Grid, Tuned, tune
-    from thresher.privacy import Budget, Curator, InsecureSeededRandomness, Ledger, PrivacyWarning
+    from thresher.privacy import (
+        Budget,
+        Curator,
+        InsecureSeededRandomness,
+        Ledger,
+        PrivacyWarning,
+        Unit,
+    )
     from thresher.queries import (
         Condition,
         FeatureDistribution,
@@ -56,7 +63,9 @@ else:
             "thresher.evaluation": "FutureError future_error present_error",
             "thresher.mechanisms": "RAP AdaptiveTables All0 Auto GaussianJoint GaussianPerQuery",
             "thresher.mechanisms.tuning": "Grid Tuned tune",
-            "thresher.privacy": "Budget Curator InsecureSeededRandomness Ledger PrivacyWarning",
+            "thresher.privacy": (
+                "Budget Curator InsecureSeededRandomness Ledger PrivacyWarning Unit"
+            ),
             "thresher.queries": (
                 "Condition FeatureDistribution History Query Threshold Workload augment "
                 "draw_thresholds drifted threshold_workload total_variation"
@@ -106,6 +115,7 @@ __all__ = [
     "ThresherError",
     "Threshold",
     "Tuned",
+    "Unit",
     "Workload",
     "augment",
     "datasets",

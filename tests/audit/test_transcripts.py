@@ -73,7 +73,7 @@ class Overspending:
 
     def __getattr__(self, name):
         found = getattr(self.curator, name)
-        if name not in ("select", "select_table", "measure", "choose"):
+        if name not in ("select", "select_table", "measure", "measure_total", "choose"):
             return found
         return lambda *args, rho, **named: found(*args, rho=Fraction(rho) * self.factor, **named)
 

@@ -17,6 +17,7 @@ statistic attains ρ, so an overspend shows in full.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -26,7 +27,7 @@ import numpy as np
 from universe import count
 
 from thresher.data.records import Records
-from thresher.privacy import InsecureSeededRandomness, Randomness
+from thresher.privacy import InsecureSeededRandomness, Randomness, Unit
 from thresher.privacy.measurements import QueryMeasurement
 from thresher.queries import Query, Threshold, Workload
 from thresher.tables import slabs_of
@@ -44,17 +45,31 @@ def people_of(records: Records) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(int(code) for code in person) for person in zip(*columns, strict=True))
 
 
+def weights_of(records: Records, unit: Unit) -> list[int]:
+    """How many parts each row counts; nobody may have more rows than are used."""
+    if unit.person is None:
+        return [1] * records.n
+    owners = [tuple(words) for words in records.ids.hashes.tolist()]
+    rows = Counter(owners)
+    assert max(rows.values()) <= unit.rows_per_person
+    return [unit.parts // rows[who] if unit.counting == "persons" else 1 for who in owners]
+
+
 class Truth:
     """The exact counts of one data set, by definition: one query at a time, over all people."""
 
-    def __init__(self, records: Records) -> None:
-        self.schema, self.n = records.schema, records.n
-        self._people = people_of(records)
+    def __init__(self, records: Records, unit: Unit | None = None) -> None:
+        self.schema, unit = records.schema, unit or Unit()
+        self._people, self._weights = people_of(records), weights_of(records, unit)
+        self.total = sum(self._weights) // unit.parts
         self.query = cache(self._query)
         self.table = cache(self._table)
 
     def _query(self, query: Query) -> int:
-        return count(self._people, query, self.schema)
+        return sum(
+            weight * count((person,), query, self.schema)
+            for person, weight in zip(self._people, self._weights, strict=True)
+        )
 
     def _table(self, threshold: Threshold) -> np.ndarray:
         whole = Workload(self.schema, [threshold])
@@ -79,6 +94,12 @@ class Transcript:
     def __getattr__(self, name: str):
         return getattr(self.curator, name)
 
+    def measure_total(self, *, rho):
+        measured = self.curator.measure_total(rho=rho)
+        one, other = ((measured.n - side.total) ** 2 for side in self.sides)
+        self.ratio += (other - one) / (2 * measured.sigma**2)
+        return measured
+
     def measure(self, targets, *, rho, jointly=True):
         measured = self.curator.measure(targets, rho=rho, jointly=jointly)
         for m in measured:
@@ -98,7 +119,7 @@ class Transcript:
         places = [workload.id_of(query) for query in chosen]
         for sign, side in zip((1, -1), self.sides, strict=True):
             truth = np.concatenate([side.table(t).reshape(-1) for t in workload])
-            scores = np.abs(truth - public).astype(float)
+            scores = np.floor(np.abs(truth - public) / self.curator.unit.scale)
             scores[list(barred)] = -np.inf
             for place in places:
                 self.ratio += sign * log_chance(rate * scores, place)
@@ -125,10 +146,12 @@ class Transcript:
 
     def _rounded(self, answers_of, threshold: Threshold) -> np.ndarray:
         values = whole_table(answers_of, threshold, self.schema)
-        return np.rint(self.n * np.clip(values.astype(np.float64), 0.0, 1.0))
+        total = self.curator.known_total().n * self.curator.unit.parts
+        return np.rint(total * np.clip(values.astype(np.float64), 0.0, 1.0))
 
     def _worst(self, side: Truth, threshold: Threshold, answers_of, weights_of=None) -> float:
         errors = np.abs(side.table(threshold) - self._rounded(answers_of, threshold))
+        errors = np.floor(errors / self.curator.unit.scale)
         if weights_of is not None:
             weights = np.clip(whole_table(weights_of, threshold, self.schema), 0.0, 1.0)
             errors = np.floor(errors * np.floor(weights * 2.0**16) / 2.0**16)
@@ -174,18 +197,20 @@ def audit_transcripts(
     trials: int,
     rho: Fraction,
     seed: int = 0,
+    unit: Unit | None = None,
 ) -> Evidence:
     """Try to refute that a whole mechanism is ρ-zCDP, by its transcripts on two neighbours.
 
     Args:
         run: Runs the mechanism with budgeted access.
         access_to: Fresh access to some records.
-        neighbours: Two data sets that differ in one record.
+        neighbours: Two data sets that differ in one unit.
         trials: How often the mechanism is run on each.
         rho: What is claimed.
         seed: Fixes the trials; each of them has fresh randomness all the same.
+        unit: What the neighbours differ in; if not given, one record that is replaced.
     """
-    sides = (Truth(neighbours[0]), Truth(neighbours[1]))
+    sides = (Truth(neighbours[0], unit), Truth(neighbours[1], unit))
     means, bounds = [], []
     for sign, (place, records) in zip((-1, 1), enumerate(neighbours), strict=True):
         randomness = InsecureSeededRandomness(2 * seed + place)

@@ -1,10 +1,12 @@
 """A tiny universe: a few people, a few features, and every way to replace one person."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
+import pandas as pd
 
+from thresher.data import read
 from thresher.data.records import Records
 from thresher.queries import Query, Threshold, Workload
 from thresher.schema import Schema
@@ -89,3 +91,23 @@ def scores_of(people: People, workload: Workload, counts: Sequence[int]) -> tupl
         abs(count(people, workload.query(i), workload.schema) - counts[i])
         for i in range(workload.query_count)
     )
+
+
+Rows = tuple[Person, ...]
+"""The rows of one person with several."""
+
+
+def rows_of_one(schema: Schema, most: int) -> list[Rows]:
+    """Every way in which one person can have 1 to `most` rows; their order does not matter."""
+    return [rows for size in range(1, most + 1) for rows in data_sets(schema, size)]
+
+
+def person_records(schema: Schema, persons: Mapping[str, Rows], column: str = "who") -> Records:
+    """The rows of some persons, read as a user would."""
+    listed = [(who, *row) for who, rows in persons.items() for row in rows]
+    labels = {
+        name: [schema[name].labels[row[i + 1]] for row in listed]
+        for i, name in enumerate(schema.names)
+    }
+    frame = pd.DataFrame({column: [row[0] for row in listed], **labels})
+    return read(frame, schema, person=column)

@@ -129,7 +129,7 @@ def test_a_correction_is_declared_and_stays_on_record(records, ledger):
         (3, "ada", "a typing error\nin row 1")
     ]
     assert [entry.number for entry in said.entries] == [1, 6]
-    assert said.fingerprint not in repr(said)
+    assert said.fingerprints[None] not in repr(said)
 
 
 def test_a_correction_that_is_cut_anywhere_is_ignored_or_counted_whole(records, ledger):
@@ -147,7 +147,7 @@ def test_a_correction_that_is_cut_anywhere_is_ignored_or_counted_whole(records, 
 
 def test_a_ledger_of_the_first_build_is_bound_by_its_next_spend(records, tmp_path):
     old = Ledger(Path(shutil.copy(FIRST_BUILD, tmp_path)))
-    assert old.read().fingerprint is None
+    assert not old.read().fingerprints
     assert len(old.identity) == 64
     Curator(records, Budget.from_rho(1), old).measure([female(records)], rho="1/8")
     with pytest.raises(LedgerError, match="is the ledger of other data"):
@@ -178,7 +178,7 @@ def test_no_message_and_no_release_has_a_fingerprint(records, ledger, tmp_path):
     text = (tmp_path / "journal" / "journal.jsonl").read_bytes().rstrip(b"\0")
     lines = map(json.loads, text.splitlines())
     *_, bound = (line["bound"] for line in lines if "bound" in line)
-    secrets = {ledger.read().fingerprint, *bound.values()}
+    secrets = {ledger.read().fingerprints[None], *bound.values()}
     assert ledger.identity in secrets
     assert len(secrets) == 4
     told = b"".join(path.read_bytes() for path in (tmp_path / "release").iterdir())

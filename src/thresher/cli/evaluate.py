@@ -15,6 +15,7 @@ from thresher.cli.options import (
     OtherWorkload,
     ReleaseFolder,
 )
+from thresher.data import Records
 from thresher.evaluation.comparison import compare
 from thresher.evaluation.errors import Errors
 from thresher.queries.workload import Workload
@@ -42,10 +43,12 @@ def evaluate(
         thresher evaluate people-release people.csv --per-threshold
     """
     published = load(release)
-    records = load_records(data, published.schema, line_breaks)
+    records = load_records(
+        data, published.schema, line_breaks, published.unit.person, case_sensitive_ids=True
+    )
     work = compared_on(published, workload)
-    if records.n != published.n:
-        warn(f"the release is of {published.n} records, and {data} has {records.n}")
+    if (n := number_counted(published, records)) != published.n and not published.n_sigma:
+        warn(f"the release is of {published.n} {published.unit.counted}, and {data} has {n}")
     with working("comparing"):
         compared = compare(published, records, work, seed)
     say(STAMP)
@@ -53,6 +56,11 @@ def evaluate(
         print_json(_facts(work, compared, per_threshold))
     else:
         _tell(work, compared, per_threshold)
+
+
+def number_counted(published: Release, records: Records) -> int:
+    """How many of what a release counts the records have."""
+    return records.persons if published.unit.counted == "persons" else records.n
 
 
 def compared_on(published: Release, workload: Path | None) -> Workload:

@@ -9,7 +9,7 @@ import typer
 
 from thresher.cli import options
 from thresher.cli.console import print_json, say, show
-from thresher.cli.paying import check_budget, given, prepare, spent
+from thresher.cli.paying import check_budget, given, prepare, spent, unit_of
 from thresher.errors import ParameterError
 from thresher.mechanisms import MECHANISMS
 from thresher.mechanisms.mechanism import Mechanism
@@ -44,7 +44,13 @@ def fit(
     ] = None,
     seed: options.Seed = None,
     accounting: options.AccountingOption = "tight",
+    neighbours: options.NeighboursOption = "replace",
+    person: options.Person = None,
+    rows_per_person: options.RowsPerPerson = None,
+    counting: options.CountingOption = "persons",
+    case_sensitive_ids: options.CaseSensitiveIds = False,
     ledger: options.LedgerFile = None,
+    period: options.Period = None,
     resume: options.Resume = False,
     overwrite: options.Overwrite = False,
     as_json: options.AsJson = False,
@@ -59,6 +65,7 @@ def fit(
             --epsilon 1 --ledger people.ledger --output people-release
     """
     check_budget(epsilon, delta, rho)
+    unit = unit_of(neighbours, person, rows_per_person, counting, epsilon, delta)
     settings = given(
         rounds=rounds, queries_per_round=queries_per_round, synthetic_rows=synthetic_rows,
         optimizer=optimizer, selection=selection, seed=seed,
@@ -66,8 +73,9 @@ def fit(
     budget = {"epsilon": epsilon, "delta": delta, "rho": rho, "accounting": accounting}
     chosen = _mechanism(mechanism, budget, settings)
     run = prepare(
-        data, workload, output, schema=schema, line_breaks=line_breaks, ledger=ledger,
-        resume=resume, overwrite=overwrite, kind="fit",
+        data, workload, output, schema=schema, line_breaks=line_breaks, unit=unit,
+        case_sensitive_ids=case_sensitive_ids, ledger=ledger, period=period, resume=resume,
+        overwrite=overwrite, kind="fit",
     )  # fmt: skip
 
     def expect(estimate: object) -> None:
@@ -108,3 +116,4 @@ def _tell(release: Release, output: Path, seconds: float, as_json: bool) -> None
         f"spent: rho {float(release.spent):.6g}, {share} of epsilon {release.epsilon:.4g} at "
         f"delta {float(release.delta):.3g} ({release.budget.accounting or 'zCDP'})"
     )
+    show(f"protects: whether {release.unit.described}")

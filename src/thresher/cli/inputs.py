@@ -20,9 +20,20 @@ def load_schema(data: str, path: Path | None) -> Schema:
     return schema
 
 
-def load_records(data: str, schema: Schema, line_breaks: bool = False) -> Records:
+def load_records(
+    data: str,
+    schema: Schema,
+    line_breaks: bool = False,
+    person: str | None = None,
+    case_sensitive_ids: bool = False,
+) -> Records:
     """The private records that a command is about: a file, or `adult` for the built-in set."""
     if data == "adult" and schema.fingerprint == datasets.adult_schema().fingerprint:
+        if person is not None:
+            raise DataError("adult has no ids of persons: each of its records is a person")
         return datasets.adult()
     with counting(f"reading {data}") as progress:
-        return read(data, schema, progress, line_breaks_in_cells=line_breaks)
+        return read(
+            data, schema, progress, line_breaks_in_cells=line_breaks, person=person,
+            case_sensitive_ids=case_sensitive_ids,
+        )  # fmt: skip

@@ -13,6 +13,9 @@ from thresher.cli.options import (
     AsJson,
     Data,
     LineBreaks,
+    NeighboursOption,
+    Period,
+    Person,
     SchemaFile,
     positive,
     probability,
@@ -22,6 +25,7 @@ from thresher.cli.paying import open_ledger
 from thresher.errors import LedgerError
 from thresher.privacy.budget import Budget, epsilon_of
 from thresher.privacy.ledger import Ledger
+from thresher.privacy.unit import Unit
 
 
 def create(
@@ -38,19 +42,26 @@ def create(
     ],
     accounting: AccountingOption = "tight",
     data: Annotated[str, typer.Option(metavar="NAME", help="The name of the data set.")] = "",
+    neighbours: NeighboursOption = "replace",
+    person: Person = None,
     as_json: AsJson = False,
 ) -> None:
     """Start the ledger of a data set.
 
-    Everything that is ever released from the data set must fit into it.
+    Everything that is ever released from the data set must fit into it. All of it protects the same
+    unit: a record, or a person with all their rows.
 
     Example:
         thresher ledger create people.ledger --epsilon 1 --delta 1e-9
+        thresher ledger create visits.ledger --epsilon 1 --delta 1e-9 --person patient
     """
     if path.exists():
         raise LedgerError(f"{path} exists already: `thresher ledger show {path}` shows it")
     budget = Budget.from_epsilon(epsilon, delta, accounting)
-    Ledger.create(path, budget.rho, epsilon=epsilon, delta=delta, accounting=accounting, data=data)
+    Ledger.create(
+        path, budget.rho, epsilon=epsilon, delta=delta, accounting=accounting, data=data,
+        unit=Unit(neighbours, person),
+    )  # fmt: skip
     _tell(path, as_json)
 
 
@@ -61,6 +72,9 @@ def show_ledger(
     as_json: AsJson = False,
 ) -> None:
     """Show what was spent, on which release, and what is left.
+
+    A ledger of several periods, such as years, also says what was spent on each. The total is what
+    somebody spends who is in all of them.
 
     Example:
         thresher ledger show people.ledger
@@ -78,6 +92,7 @@ def correct(
     ],
     schema: SchemaFile = None,
     line_breaks: LineBreaks = False,
+    period: Period = None,
     as_json: AsJson = False,
 ) -> None:
     """Declare that the data of a ledger were corrected.
@@ -90,7 +105,8 @@ def correct(
         thresher ledger correct people.ledger new.csv --schema s.json --why typos
     """
     ledger = open_ledger(path)
-    ledger.declare_corrected(load_records(data, load_schema(data, schema), line_breaks), why=why)
+    records = load_records(data, load_schema(data, schema), line_breaks)
+    ledger.declare_corrected(records, why=why, period=period)
     _tell(path, as_json)
 
 
@@ -100,11 +116,13 @@ def _tell(path: Path, as_json: bool) -> None:
     for entry in account.entries:
         spent[entry.release] = spent.get(entry.release, Fraction(0)) + entry.rho
     so_far = epsilon_of(account.spent, account.delta) if account.delta and account.spent else 0.0
+    periods = {name: rho for name, rho in account.by_period.items() if name is not None}
     if as_json:
         print_json(
             {
                 "ledger": str(path),
                 "data": account.data,
+                "unit": account.unit.as_json(),
                 "epsilon": account.epsilon,
                 "delta": account.delta,
                 "rho": float(account.total),
@@ -112,22 +130,37 @@ def _tell(path: Path, as_json: bool) -> None:
                 "remaining": float(account.remaining),
                 "epsilon_so_far": so_far,
                 "releases": {name: float(rho) for name, rho in spent.items()},
+                "periods": {
+                    name: {"rho": float(rho), "epsilon": _epsilon(rho, account.delta)}
+                    for name, rho in periods.items()
+                },
             }
         )
         return
     show(f"{path}: {account.data or 'a data set'}")
+    show(f"  protects   whether {account.unit}")
     if account.epsilon is not None:
         show(f"  promise    epsilon {account.epsilon:g}, delta {account.delta:g}")
     show(f"  budget     rho {float(account.total):.6g}")
     for name, rho in spent.items():
         show(f"  spent      rho {float(rho):.6g} on {name}")
+    for period, rho in periods.items():
+        one = _epsilon(rho, account.delta)
+        alone = "" if one is None else f" (of this period alone: epsilon {one:.4g})"
+        show(f"  in {period:<8} rho {float(rho):.6g}{alone}")
     left = _as_epsilon(account.remaining, account.delta)
     show(f"  remaining  rho {float(account.remaining):.6g}{left}")
     if so_far:
-        show(f"  all releases so far together: epsilon {so_far:.4g}")
+        whole = "all releases so far together" + (", for somebody in all periods" * bool(periods))
+        show(f"  {whole}: epsilon {so_far:.4g}")
+
+
+def _epsilon(rho: Fraction, delta: float | None) -> float | None:
+    return epsilon_of(rho, delta) if delta and rho else None
 
 
 def _as_epsilon(rho: Fraction, delta: float | None) -> str:
-    if not delta or not rho:
+    epsilon = _epsilon(rho, delta)
+    if epsilon is None:
         return ""
-    return f" (one more release: epsilon {epsilon_of(rho, delta):.4g} at delta {delta:g})"
+    return f" (one more release: epsilon {epsilon:.4g} at delta {delta:g})"

@@ -10,6 +10,7 @@ import typer
 
 from thresher.errors import ParameterError
 from thresher.privacy.budget import Accounting
+from thresher.privacy.unit import Counting, Neighbours
 
 SMALLEST, LARGEST = 1e-100, 1e100
 """Privacy parameters beyond these promise everything or nothing."""
@@ -65,6 +66,13 @@ def probability(param: typer.CallbackParam, value: float | None) -> float | None
         raise ParameterError(
             f"{_flag(param)} must lie between 0 and 1, not {value:g}; try {_flag(param)} 1e-9"
         )
+    return value
+
+
+def period_name(param: typer.CallbackParam, value: str | None) -> str | None:
+    """Refuse a period that does not print, or is blank or long."""
+    if value is not None and not (value.strip() and value.isprintable() and len(value) <= 100):
+        raise ParameterError(f"{_flag(param)} must be a short name such as 2024")
     return value
 
 
@@ -152,7 +160,7 @@ Delta = Annotated[
     float | None,
     typer.Option(
         metavar="NUMBER",
-        help="δ of the privacy promise. Default: 1/n² for n records.",
+        help="δ of the privacy promise. Default: 1/n² for n records or persons, if n is public.",
         callback=probability,
     ),
 ]
@@ -201,6 +209,55 @@ LedgerFile = Annotated[
         metavar="FILE",
         help="The ledger that this release is paid from.",
         callback=usable_path,
+    ),
+]
+
+NeighboursOption = Annotated[
+    Neighbours,
+    typer.Option(
+        "--neighbours",
+        help="What is protected: that one unit is replaced by another (`replace`; their number is "
+        "public), or that one is there at all (`add-remove`; their number is measured).",
+    ),
+]
+
+Person = Annotated[
+    str | None,
+    typer.Option(
+        "--person",
+        metavar="COLUMN",
+        help="The column that says whose row it is. Then persons are protected with all their "
+        "rows. Default: each record is a unit of its own.",
+    ),
+]
+
+RowsPerPerson = Annotated[
+    int | None,
+    typer.Option(metavar="NUMBER", help="The most rows of a person that are used.", min=1),
+]
+
+CountingOption = Annotated[
+    Counting,
+    typer.Option(
+        "--count",
+        help="With --person: answer shares of `persons`, each shared out over their rows, or of "
+        "`rows`, with more noise.",
+    ),
+]
+
+CaseSensitiveIds = Annotated[
+    bool,
+    typer.Option(
+        "--case-sensitive-ids", help="Ids that differ only in capitals are different persons."
+    ),
+]
+
+Period = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The period of the records, such as 2024, in a ledger of several periods.",
+        callback=period_name,
     ),
 ]
 

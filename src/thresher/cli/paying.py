@@ -16,6 +16,7 @@ from thresher.cli.inputs import load_records, load_schema
 from thresher.data import Records
 from thresher.errors import BudgetError, LedgerError, ParameterError, ReleaseError
 from thresher.privacy.ledger import Ledger
+from thresher.privacy.unit import Counting, Neighbours, Unit
 from thresher.queries.workload import Workload
 from thresher.release import Release
 from thresher.release.folder import check_free
@@ -31,7 +32,9 @@ class Run:
     data: str
     records: Records
     workload: Workload
+    unit: Unit
     ledger: Ledger | None
+    period: str | None
     journal: Path
     output: Path
     overwrite: bool
@@ -40,7 +43,13 @@ class Run:
     @property
     def options(self) -> dict[str, Any]:
         """What every function that fits is told."""
-        return {"ledger": self.ledger, "journal": self.journal, "release": str(self.output)}
+        return {
+            "unit": self.unit,
+            "ledger": self.ledger,
+            "period": self.period,
+            "journal": self.journal,
+            "release": str(self.output),
+        }
 
     def warn(self, epsilon: float | None, delta: float | None) -> None:
         """Say, before anything is paid, what the curator may regret."""
@@ -49,10 +58,12 @@ class Run:
                 f"without --ledger nothing adds up what all releases from {self.data} spend "
                 "together; `thresher ledger create` makes a ledger"
             )
-        if self.records.n < FEW and epsilon is not None and delta is None:
+        n = self.records.persons if self.unit.person else self.records.n
+        if n < FEW and epsilon is not None and delta is None:
+            units = "persons" if self.unit.person else "records"
             warn(
-                f"with {self.records.n:,} records the default delta 1/n² is "
-                f"{self.records.n**-2:.1g}, a weak promise: give --delta 1e-6 or less"
+                f"with {n:,} {units} the default delta 1/n² is {n**-2:.1g}, a weak promise: give "
+                "--delta 1e-6 or less"
             )
 
     @contextmanager
@@ -87,7 +98,10 @@ def prepare(
     *,
     schema: Path | None,
     line_breaks: bool,
+    unit: Unit,
+    case_sensitive_ids: bool,
     ledger: Path | None,
+    period: str | None,
     resume: bool,
     overwrite: bool,
     kind: str,
@@ -99,10 +113,17 @@ def prepare(
     journal = output.absolute().with_name(output.absolute().name + ".partial")
     _check_journal(journal, resume, kind)
     account = open_ledger(ledger) if ledger else None
+    if account is not None:
+        account.check_unit(unit)
+    elif period is not None:
+        raise ParameterError("--period says which part of a ledger is spent on: give --ledger too")
     features = load_schema(data, schema)
     work = Workload.load(workload, features)
-    records = load_records(data, features, line_breaks)
-    return Run(data, records, work, account, journal, output, overwrite, began=time.perf_counter())
+    records = load_records(data, features, line_breaks, unit.person, case_sensitive_ids)
+    return Run(
+        data, records, work, unit, account, period, journal, output, overwrite,
+        began=time.perf_counter(),
+    )  # fmt: skip
 
 
 def check_budget(epsilon: float | None, delta: float | None, rho: str | None) -> None:
@@ -113,6 +134,32 @@ def check_budget(epsilon: float | None, delta: float | None, rho: str | None) ->
         raise BudgetError("give either --epsilon or --rho, not both")
     if delta is not None and epsilon is None:
         raise BudgetError("--delta belongs to --epsilon: leave it out, or give --epsilon")
+
+
+def unit_of(
+    neighbours: Neighbours,
+    person: str | None,
+    rows_per_person: int | None,
+    counting: Counting,
+    epsilon: float | None,
+    delta: float | None,
+) -> Unit:
+    """What is protected, by the options of a command."""
+    if person is None and rows_per_person is not None:
+        raise ParameterError(
+            "--rows-per-person needs --person, the column that says whose row it is"
+        )
+    if person is not None and rows_per_person is None:
+        raise ParameterError(
+            "how many rows of a person may be used? Give --rows-per-person: more rows use more of "
+            "the data, but the noise grows with them if --count rows"
+        )
+    if neighbours != "replace" and epsilon is not None and delta is None:
+        raise BudgetError(
+            "with --neighbours add-remove the number of records is private, so delta has no "
+            "default: give --delta, well below one over the number of people"
+        )
+    return Unit(neighbours, person, rows_per_person or 1, counting)
 
 
 def open_ledger(path: Path) -> Ledger:

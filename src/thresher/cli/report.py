@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from thresher.cli.console import print_json, say, show, working
-from thresher.cli.evaluate import STAMP, compared_on
+from thresher.cli.evaluate import STAMP, compared_on, number_counted
 from thresher.cli.inputs import load_records
 from thresher.cli.options import (
     AsJson,
@@ -71,11 +71,13 @@ def report(
 def _compared(
     published: Release, data: str, workload: Path | None, line_breaks: bool, seed: int
 ) -> Comparison:
-    records = load_records(data, published.schema, line_breaks)
-    if records.n != published.n:
+    records = load_records(
+        data, published.schema, line_breaks, published.unit.person, case_sensitive_ids=True
+    )
+    if (n := number_counted(published, records)) != published.n and not published.n_sigma:
         raise DataError(
-            f"{data} holds {records.n:,} records, and the release was made from {published.n:,}: "
-            "give the data that it was made from"
+            f"{data} holds {n:,} {published.unit.counted}, and the release was made from "
+            f"{published.n:,}: give the data that it was made from"
         )
     work = compared_on(published, workload)
     with working("comparing"):

@@ -7,7 +7,7 @@ import typer
 
 from thresher.cli import options
 from thresher.cli.console import print_json, say, show
-from thresher.cli.paying import check_budget, given, prepare, spent
+from thresher.cli.paying import check_budget, given, prepare, spent, unit_of
 from thresher.errors import ParameterError
 from thresher.mechanisms.rap import RAP
 from thresher.mechanisms.tuning import CHOOSING, SEARCHING, Grid, Search, Tuned, courses, tune
@@ -54,7 +54,13 @@ def tune_command(
     synthetic_rows: options.SyntheticRows = None,
     seed: options.Seed = None,
     accounting: options.AccountingOption = "tight",
+    neighbours: options.NeighboursOption = "replace",
+    person: options.Person = None,
+    rows_per_person: options.RowsPerPerson = None,
+    counting: options.CountingOption = "persons",
+    case_sensitive_ids: options.CaseSensitiveIds = False,
     ledger: options.LedgerFile = None,
+    period: options.Period = None,
     resume: options.Resume = False,
     overwrite: options.Overwrite = False,
     as_json: options.AsJson = False,
@@ -71,14 +77,16 @@ def tune_command(
             --ledger people.ledger --output people-release
     """
     check_budget(epsilon, delta, rho)
+    unit = unit_of(neighbours, person, rows_per_person, counting, epsilon, delta)
     grid = Grid(_numbers(rounds, "--rounds"), _numbers(queries_per_round, "--queries-per-round"))
     rap = RAP(
         epsilon=epsilon, delta=delta, rho=rho, accounting=accounting,
         **given(synthetic_rows=synthetic_rows, seed=seed),
     )  # fmt: skip
     run = prepare(
-        data, workload, output, schema=schema, line_breaks=line_breaks, ledger=ledger,
-        resume=resume, overwrite=overwrite, kind="search",
+        data, workload, output, schema=schema, line_breaks=line_breaks, unit=unit,
+        case_sensitive_ids=case_sensitive_ids, ledger=ledger, period=period, resume=resume,
+        overwrite=overwrite, kind="search",
     )  # fmt: skip
     run.warn(epsilon, delta)
     if search != "rule":
@@ -121,3 +129,4 @@ def _tell(tuned: Tuned, search: str, output: Path, seconds: float, as_json: bool
         f"spent: rho {float(release.spent):.6g} of {float(release.budget.rho):.6g} "
         f"(epsilon {release.epsilon:.4g} at delta {float(release.delta):.3g}), all trials included"
     )
+    show(f"protects: whether {release.unit.described}")

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from thresher.data.batches import Batches
+from thresher.data.persons import PersonIds
 from thresher.data.records import Records
 from thresher.errors import DataError
 from thresher.schema import Schema
@@ -35,6 +36,8 @@ def read(
     progress: Progress | None = None,
     *,
     line_breaks_in_cells: bool = False,
+    person: str | None = None,
+    case_sensitive_ids: bool = False,
 ) -> Records:
     """Read private records and code them by a schema.
 
@@ -51,6 +54,10 @@ def read(
         line_breaks_in_cells: Whether a quoted cell of a CSV file may go on over several lines. By
             default each line is a record, and a quote that is not closed in its line is an error.
             Empty lines are skipped, except in a file of one column, where each is a missing cell.
+        person: The column that says whose row it is, if a person can have several. It must not be
+            a feature of the schema. Every row needs an id.
+        case_sensitive_ids: Whether ids that differ only in capitals are different persons. By
+            default, such ids are an error.
 
     Example:
         >>> import pandas as pd
@@ -59,12 +66,18 @@ def read(
         >>> read(pd.DataFrame({"age": [30, 41, 250]}), schema).codes("age").tolist()
         [30, 41, 99]
     """
-    with ExitStack() as stack:
-        opened = open_batches(
-            source, stack, schema.names, line_breaks_in_cells=line_breaks_in_cells
+    wanted = schema.names if person is None else (*schema.names, person)
+    ids = None if person is None else PersonIds(person, case_sensitive_ids)
+    if person in schema.names:
+        raise DataError(
+            f"{person!r} says whose row it is and must not be a feature: take it out of the schema"
         )
+    with ExitStack() as stack:
+        opened = open_batches(source, stack, wanted, line_breaks_in_cells=line_breaks_in_cells)
         _refuse_missing(opened, schema)
-        return _coded(opened, schema, progress)
+        if person is not None and person not in opened.columns:
+            raise DataError(f"{opened.described} lacks the column {person!r} with ids of persons")
+        return _coded(opened, schema, progress, ids)
 
 
 def open_batches(
@@ -133,12 +146,16 @@ def _refuse_missing(opened: Batches, schema: Schema) -> None:
         )
 
 
-def _coded(opened: Batches, schema: Schema, progress: Progress | None) -> Records:
+def _coded(
+    opened: Batches, schema: Schema, progress: Progress | None, ids: PersonIds | None
+) -> Records:
     parts: list[list[Codes]] = [[] for _ in schema]
     rows = 0
     for batch in opened.batches:
         for part, feature in zip(parts, schema, strict=True):
             part.append(feature.encode(batch.column(feature.name)))
+        if ids is not None:
+            ids.add(batch.column(ids.name))
         rows += len(batch)
         if progress:
             progress(rows)
@@ -148,4 +165,4 @@ def _coded(opened: Batches, schema: Schema, progress: Progress | None) -> Record
     for part in parts:
         columns.append(np.concatenate(part))
         part.clear()
-    return Records(schema, columns)
+    return Records(schema, columns, None if ids is None else ids.column())

@@ -1,12 +1,13 @@
 """The private records, coded: one small unsigned integer per cell, one array per feature."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 
 from thresher.data.counting import counted
+from thresher.data.persons import PersonColumn, PersonRows
 from thresher.data.private import FeatureSet, Progress
 from thresher.errors import DataError
 from thresher.schema import Schema
@@ -28,8 +29,11 @@ class Records:
 
     schema: Schema
     columns: tuple[Codes, ...]
+    ids: PersonColumn | None
 
-    def __init__(self, schema: Schema, columns: Sequence[Codes]) -> None:
+    def __init__(
+        self, schema: Schema, columns: Sequence[Codes], ids: PersonColumn | None = None
+    ) -> None:
         if len(columns) != len(schema):
             raise DataError(f"{len(columns)} columns were given for {len(schema)} features")
         coded = []
@@ -47,6 +51,9 @@ class Records:
             coded.append(codes.astype(feature.dtype, copy=False))
         if not len(coded[0]):
             raise DataError("there are no records: at least one is needed")
+        if ids is not None and len(ids.hashes) != len(coded[0]):
+            raise DataError(f"the column {ids.name!r} must hold one id per record")
+        object.__setattr__(self, "ids", ids)
         object.__setattr__(self, "schema", schema)
         object.__setattr__(self, "columns", tuple(coded))
 
@@ -66,6 +73,22 @@ class Records:
 
     def __iter__(self) -> NoReturn:
         raise TypeError("records are private and are not iterated; ask queries instead")
+
+    @property
+    def person(self) -> str | None:
+        """The name of the column that says whose row it is, if it was read."""
+        return None if self.ids is None else self.ids.name
+
+    @property
+    def persons(self) -> int:
+        """The number of persons; without their ids, each record is one."""
+        return self.n if self.ids is None else self.ids.count
+
+    def person_rows(self) -> Iterator[PersonRows]:
+        """All rows with whose they are, for the privacy wall only. Not private."""
+        if self.ids is None:
+            raise DataError("these records were read without ids of persons: read them with person")
+        yield PersonRows(self.columns, self.ids.hashes)
 
     def codes(self, name: str) -> Codes:
         """The coded column of one feature."""

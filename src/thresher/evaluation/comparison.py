@@ -2,7 +2,7 @@
 
 from thresher.data.private import PrivateData
 from thresher.errors import ResourceError
-from thresher.evaluation.errors import Errors, errors_of
+from thresher.evaluation.errors import Errors, as_counted, errors_of
 from thresher.mechanisms.baselines import All0, GaussianJoint, GaussianPerQuery
 from thresher.privacy.randomness import InsecureSeededRandomness
 from thresher.queries.workload import Workload
@@ -30,12 +30,14 @@ def compare(
         >>> list(compare(release, data, work, seed=0))
         ['release', 'all0', 'gaussian_per_query', 'gaussian_joint']
     """
-    compared = {"release": errors_of(release.source.table, records, workload)}
+    truth = as_counted(release, records)
+    compared = {"release": errors_of(release.source.table, truth, workload)}
     for kind in BASELINES:
         baseline = kind(rho=release.budget.rho)
         try:
-            fitted = baseline.fit(records, workload, randomness=InsecureSeededRandomness(seed))
+            randomness = InsecureSeededRandomness(seed)
+            fitted = baseline.fit(records, workload, unit=release.unit, randomness=randomness)
         except ResourceError:
             continue
-        compared[kind.name] = errors_of(fitted.source.table, records, workload)
+        compared[kind.name] = errors_of(fitted.source.table, truth, workload)
     return compared

@@ -9,8 +9,10 @@ import numba
 import numpy as np
 
 from thresher.data.exact import exact_table
+from thresher.data.persons import PersonData
 from thresher.data.private import PrivateData
 from thresher.parallel import in_order
+from thresher.privacy.persons import check_person, kept_rows
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release import Release
@@ -100,4 +102,13 @@ def present_error(
         >>> present_error(th.GaussianJoint(rho=1).fit(data, work), data) < 0.001
         True
     """
-    return errors_of(release.source.table, records, workload or release.workload).max
+    truth = as_counted(release, records)
+    return errors_of(release.source.table, truth, workload or release.workload).max
+
+
+def as_counted(release: Release, records: PrivateData) -> PrivateData:
+    """The records as a release counted them: all, or some rows of each person. Not private."""
+    check_person(records, release.unit)
+    if release.unit.person is None or not isinstance(records, PersonData):
+        return records
+    return kept_rows(records, release.unit)

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from thresher.data.private import PrivateData
 from thresher.errors import ParameterError
-from thresher.evaluation.errors import errors_of
+from thresher.evaluation.errors import as_counted, errors_of
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release import Release
@@ -138,7 +138,9 @@ def future_error(
     place = {threshold: i for i, threshold in enumerate(distinct)}
     by_repetition = []
     for release in several:
-        errors = errors_of(release.source.table, records, distinct).by_threshold
+        errors = errors_of(
+            release.source.table, as_counted(release, records), distinct
+        ).by_threshold
         by_repetition.append(tuple(errors[place[threshold]] for threshold in drawn))
     return FutureError(tuple(by_repetition), shared=True)
 

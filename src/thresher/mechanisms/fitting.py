@@ -1,4 +1,4 @@
-"""The steps of `Mechanism.fit` after a procedure has been resolved."""
+"""The steps of `Mechanism.fit`: measure n if it is private, settle the procedure, run it."""
 
 import hashlib
 import json
@@ -18,105 +18,163 @@ from thresher.privacy.budget import Budget
 from thresher.privacy.curator import Curator
 from thresher.privacy.journal import Journal, JournaledCurator
 from thresher.privacy.ledger import Ledger
+from thresher.privacy.measurements import TotalMeasurement
+from thresher.privacy.persons import check_person, public_total
 from thresher.privacy.randomness import Randomness
+from thresher.privacy.unit import Unit
 from thresher.queries.workload import Workload
 from thresher.release import Release
+
+Resolve = Callable[[int, Fraction, Workload], Procedure]
+"""Settles a mechanism for n, ρ and a workload."""
+
+TOTAL_SHARE = Fraction(1, 20)
+"""The part of the budget that measures n, where n is private.
+
+Answers are fractions of n, so an error in n of one part in a thousand changes an answer of 0.3 by
+0.0003. If the rest of the budget measures 20 tables, the noise of n is that of one cell, times the
+answer. The largest noise among all cells of 20 tables is about four times as large. And a twentieth
+less makes all other noise 2.6 % larger. Margins of error cover both.
+"""
+
+UNKNOWN_N = 10_000
+"""While n is private and not yet measured, parameters are checked as if n were this."""
 
 
 @dataclass(frozen=True)
 class Fitting:
-    """A procedure that was found to fit into this machine, about to be run.
+    """A mechanism that is about to be run.
 
     Attributes:
-        procedure: What will be run.
+        resolve: Settles the mechanism once n is known.
         budget: The budget that the release states.
         workload: The thresholds to be answered well.
-        estimate: The time and memory that the run will take.
+        unit: What the promise protects.
         progress: Called after each round.
-        expect: Called with the estimate before anything is paid for.
+        expect: Called with the time and memory of the run, before the mechanism pays for anything.
     """
 
-    procedure: Procedure
+    resolve: Resolve
     budget: Budget
     workload: Workload
-    estimate: Estimate
+    unit: Unit
     progress: Progress
     expect: Callable[[Estimate], None]
 
-    @classmethod
-    def checked(
-        cls,
-        procedure: Procedure,
-        budget: Budget,
-        workload: Workload,
-        progress: Progress | None,
-        expect: Callable[[Estimate], None] | None,
-    ) -> "Fitting":
-        """Refuse a procedure that would take too much memory or time."""
-        estimate = procedure.estimate()
-        estimate.check()
-        return cls(procedure, budget, workload, estimate, progress or _silent, expect or _ignored)
-
     def with_curator(self, curator: Curator) -> Release:
         """Run through a Curator that may have spent some of its budget already."""
-        _check_left(self.procedure.cost, curator.remaining)
+        first = self._first(curator.measured_total)
+        _check_left(first.cost, curator.remaining)
         before = curator.spent
         curator.will_ask(self.workload)
-        outcome = self._run(curator)
-        return self._release(outcome, curator, curator.spent - before)
+        procedure, outcome = self._run(curator, first)
+        return self._release(procedure, outcome, curator, curator.spent - before)
 
     def with_records(
         self,
         data: PrivateData,
         ledger: Ledger | None,
+        period: str | None,
         journal: str | Path | None,
         release: str,
         randomness: Randomness | None,
     ) -> Release:
         """Put records behind a new Curator, and run; with a journal, go on from what is there."""
-        opened = nullcontext() if journal is None else Journal(journal, self._about(data.n, ledger))
+        check_person(data, self.unit)
+        total = public_total(data, self.unit)
+        first = self._first(total)
+        about = self._about(first.procedure, total, ledger, period)
+        opened = nullcontext() if journal is None else Journal(journal, about)
         with opened as entries:
             spent = entries.spent if entries else Fraction(0)
-            if ledger is not None and self.procedure.cost:
-                ledger.check(self.procedure.cost - spent, release)
+            if ledger is not None and first.cost:
+                ledger.check(first.cost - spent, release)
             curator = Curator(
-                data, self.budget, ledger, release=release, randomness=randomness, spent=spent
-            )
+                data, self.budget, ledger, release=release, randomness=randomness, spent=spent,
+                unit=self.unit, period=period,
+            )  # fmt: skip
             curator.will_ask(self.workload)
-            outcome = self._run(JournaledCurator(curator, entries) if entries else curator)
-        return self._release(outcome, curator, curator.spent)
+            access = JournaledCurator(curator, entries) if entries else curator
+            procedure, outcome = self._run(access, first)
+        return self._release(procedure, outcome, curator, curator.spent)
 
-    def _run(self, access: Access) -> Outcome:
-        self.expect(self.estimate)
-        return self.procedure.run(access, self.progress)
+    def _first(self, total: TotalMeasurement | None) -> "_Settled":
+        """What is known before anything is paid for; a mechanism that cannot run is refused."""
+        if total is not None:
+            procedure = self.resolve(self.unit.worth(total.n), self.budget.rho, self.workload)
+            return _Settled(procedure, _checked(procedure), procedure.cost)
+        procedure = self.resolve(UNKNOWN_N, self.budget.rho, self.workload)
+        return _Settled(procedure, _checked(procedure), self.budget.rho)
 
-    def _about(self, n: int, ledger: Ledger | None) -> dict[str, Any]:
+    def _run(self, access: Access, first: "_Settled") -> tuple[Procedure, Outcome]:
+        self.expect(first.estimate)
+        procedure = first.procedure
+        if access.measured_total is None:
+            share = TOTAL_SHARE * self.budget.rho
+            access.measure_total(rho=share)
+            procedure = self.resolve(access.n, self.budget.rho - share, self.workload)
+            _checked(procedure)
+        return procedure, procedure.run(access, self.progress)
+
+    def _about(
+        self,
+        procedure: Procedure,
+        total: TotalMeasurement | None,
+        ledger: Ledger | None,
+        period: str | None,
+    ) -> dict[str, Any]:
         """What distinguishes this fit from every other, so that a journal is resumed by its own."""
         listed = json.dumps(self.workload.as_json(), sort_keys=True)
-        return {
-            "mechanism": self.procedure.name,
-            "settings": self.procedure.settings,
+        about = {
+            "mechanism": procedure.name,
+            "settings": procedure.settings,
             "rho": str(self.budget.rho),
-            "n": n,
+            "n": None if total is None else total.n,
             "schema": self.workload.schema.fingerprint,
             "workload": hashlib.sha256(listed.encode()).hexdigest(),
             # What an interrupted fit pays when it goes on belongs in the same ledger.
             "ledger": None if ledger is None else ledger.path.name,
         }
+        if self.unit != Unit():
+            about["unit"] = self.unit.as_json()
+        if period is not None:
+            about["period"] = period
+        return about
 
-    def _release(self, outcome: Outcome, curator: Curator, spent: Fraction) -> Release:
+    def _release(
+        self, procedure: Procedure, outcome: Outcome, curator: Curator, spent: Fraction
+    ) -> Release:
+        total = curator.known_total()
         return Release.now(
             schema=curator.schema,
-            n=curator.n,
+            n=total.n,
+            n_sigma=total.sigma,
+            unit=self.unit,
             workload=self.workload,
-            mechanism=self.procedure.name,
-            settings={**self.procedure.settings, **outcome.diagnostics},
+            mechanism=procedure.name,
+            settings={**procedure.settings, **outcome.diagnostics},
             budget=self.budget,
             spent=spent,
             measurements=outcome.measurements,
             source=outcome.source,
             is_secure=curator.is_secure,
         )
+
+
+@dataclass(frozen=True)
+class _Settled:
+    """A procedure that fits into this machine, and the ρ of the whole fit."""
+
+    procedure: Procedure
+    estimate: Estimate
+    cost: Fraction
+
+
+def _checked(procedure: Procedure) -> Estimate:
+    """Refuse a procedure that would take too much memory or time."""
+    estimate = procedure.estimate()
+    estimate.check()
+    return estimate
 
 
 def _check_left(cost: Fraction, remaining: Fraction) -> None:
@@ -128,9 +186,9 @@ def _check_left(cost: Fraction, remaining: Fraction) -> None:
         )
 
 
-def _ignored(estimate: Estimate) -> None:
+def ignored(estimate: Estimate) -> None:
     """Nobody asked for an estimate."""
 
 
-def _silent(number: int, rounds: int, remark: str) -> None:
+def silent(number: int, rounds: int, remark: str) -> None:
     """No progress is shown."""

@@ -7,15 +7,17 @@ from fractions import Fraction
 from pathlib import Path
 from typing import ClassVar, TypedDict
 
+from thresher.data.persons import PersonData
 from thresher.data.private import PrivateData
 from thresher.errors import BudgetError, ParameterError, QueryError
 from thresher.mechanisms.estimate import Estimate
-from thresher.mechanisms.fitting import Fitting
+from thresher.mechanisms.fitting import Fitting, ignored, silent
 from thresher.mechanisms.procedure import Procedure, Progress
 from thresher.privacy.budget import Accounting, Amount, Budget
 from thresher.privacy.curator import Curator
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.randomness import Randomness
+from thresher.privacy.unit import Unit
 from thresher.queries.workload import Workload
 from thresher.release import Release
 
@@ -23,7 +25,9 @@ from thresher.release import Release
 class FitOptions(TypedDict, total=False):
     """The keywords of `Mechanism.fit`, for functions that pass them on."""
 
+    unit: Unit | None
     ledger: Ledger | None
+    period: str | None
     journal: str | Path | None
     release: str
     randomness: Randomness | None
@@ -41,7 +45,7 @@ class Mechanism(ABC):
     Attributes:
         epsilon: ε of the promise. Give either this or `rho`. With a Curator you may leave out
             both; then all that the Curator has left is spent.
-        delta: δ of the promise; 1/n² if not given.
+        delta: δ of the promise. If not given, 1/n² for n records or persons, where n is public.
         rho: The zCDP budget itself, in place of (ε, δ).
         accounting: How (ε, δ) is converted to ρ: `"tight"`, or `"paper"` for the paper's formula.
 
@@ -66,7 +70,8 @@ class Mechanism(ABC):
         """Check every parameter and settle those that were left open, from public facts only.
 
         Args:
-            n: The number of records.
+            n: The number of records or persons. Where rows of persons are counted, their number
+                over the most rows of a person (`Access.n`).
             rho: The zCDP budget.
             workload: The thresholds to be answered well.
 
@@ -79,7 +84,9 @@ class Mechanism(ABC):
         data: PrivateData | Curator,
         workload: Workload,
         *,
+        unit: Unit | None = None,
         ledger: Ledger | None = None,
+        period: str | None = None,
         journal: str | Path | None = None,
         release: str = "unnamed release",
         randomness: Randomness | None = None,
@@ -93,7 +100,11 @@ class Mechanism(ABC):
         Args:
             data: The private records, or a Curator that holds them.
             workload: The thresholds to be answered well.
+            unit: What the promise protects; if not given, one record that is replaced by another.
+                If their number is private by this unit, it is measured first, with a part of the
+                budget (`fitting.TOTAL_SHARE`).
             ledger: Where spending is recorded (with records; a Curator has its own).
+            period: The period that the records are of, for a ledger of several, such as "2024".
             journal: A folder that keeps every result as soon as it is paid for. An interrupted fit
                 that is called again with the same arguments goes on from there. The folder stays
                 until you remove it.
@@ -108,22 +119,32 @@ class Mechanism(ABC):
         """
         if workload.schema.fingerprint != data.schema.fingerprint:
             raise QueryError("the workload is over another schema than the records")
-        budget = self.budget_for(data)
-        procedure = self.resolve(data.n, budget.rho, workload)
-        fitting = Fitting.checked(procedure, budget, workload, progress, expect)
-        if not isinstance(data, Curator):
-            return fitting.with_records(data, ledger, journal, release, randomness)
-        if not (ledger is None and journal is None and randomness is None):
+        with_curator = isinstance(data, Curator)
+        if with_curator and not (ledger is None and journal is None and randomness is None):
             raise ParameterError(
                 "a Curator has its own ledger and randomness, and no journal: give records"
             )
-        return fitting.with_curator(data)
+        if with_curator and not (unit is None and period is None):
+            raise ParameterError("a Curator has its own unit and period: give them to it")
+        protected = data.unit if isinstance(data, Curator) else unit if unit is not None else Unit()
+        fitting = Fitting(
+            self.resolve,
+            self.budget_for(data, protected),
+            workload,
+            protected,
+            progress or silent,
+            expect or ignored,
+        )
+        if isinstance(data, Curator):
+            return fitting.with_curator(data)
+        return fitting.with_records(data, ledger, period, journal, release, randomness)
 
-    def budget_for(self, data: PrivateData | Curator) -> Budget:
+    def budget_for(self, data: PrivateData | Curator, unit: Unit | None = None) -> Budget:
         """The budget of a fit.
 
         Args:
             data: The records, or a Curator, whose remaining budget is the default.
+            unit: What the promise protects; if not given, one record that is replaced by another.
 
         Example:
             >>> import thresher as th
@@ -135,10 +156,24 @@ class Mechanism(ABC):
         if self.epsilon is None and self.delta is not None:
             raise BudgetError("delta belongs to epsilon: give epsilon too, or rho alone")
         if self.epsilon is not None:
-            delta = self.delta if self.delta is not None else Fraction(1, data.n**2)
+            delta = self.delta if self.delta is not None else _usual_delta(data, unit or Unit())
             return Budget.from_epsilon(self.epsilon, delta, self.accounting)
         if self.rho is not None:
             return Budget.from_rho(self.rho)
         if isinstance(data, Curator) and data.remaining > 0:
             return Budget.from_rho(data.remaining)
         raise BudgetError(f"{self.name} needs a budget: give epsilon=1.0, say, or rho")
+
+
+def _usual_delta(data: PrivateData | Curator, unit: Unit) -> Fraction:
+    """1/n² for n records or persons, if this number is public."""
+    if unit.neighbours != "replace":
+        raise BudgetError(
+            "the number of records is private where one is added or removed, so delta has no "
+            "default: give delta, such as 1e-9, well below one over the number of people"
+        )
+    if isinstance(data, Curator) and not unit.total_is_public:
+        raise BudgetError("a Curator does not tell how many persons there are: give delta")
+    if unit.person is not None and isinstance(data, PersonData):
+        return Fraction(1, data.persons**2)
+    return Fraction(1, data.n**2)

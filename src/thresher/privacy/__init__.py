@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from thresher.privacy.ledger import Ledger
     from thresher.privacy.measurements import Measurement, QueryMeasurement, TableMeasurement
     from thresher.privacy.randomness import InsecureSeededRandomness, Randomness, SystemRandomness
+    from thresher.privacy.unit import Unit
 else:
     __getattr__, __dir__ = attach(
         __name__,
@@ -19,6 +20,7 @@ else:
             "thresher.privacy.ledger": "Ledger",
             "thresher.privacy.measurements": "Measurement QueryMeasurement TableMeasurement",
             "thresher.privacy.randomness": "InsecureSeededRandomness Randomness SystemRandomness",
+            "thresher.privacy.unit": "Unit",
         },
     )
 
@@ -34,6 +36,7 @@ __all__ = [
     "Randomness",
     "SystemRandomness",
     "TableMeasurement",
+    "Unit",
     "epsilon_of",
     "rho_of",
 ]

@@ -1,4 +1,4 @@
-"""What a mechanism sees of the private data: public facts, and four verbs that each cost budget.
+"""What a mechanism sees of the private data: public facts, and verbs that each cost budget.
 
 The verbs are written here once. Each makes a request (see `requests`); what happens to it is up
 to the class: the Curator pays and carries it out, the journal does so and writes the result down.
@@ -9,10 +9,12 @@ from collections.abc import Collection, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
+from thresher.errors import ParameterError
 from thresher.privacy.amounts import Amount, exact
-from thresher.privacy.measurements import Measurement
+from thresher.privacy.measurements import Measurement, TotalMeasurement
 from thresher.privacy.request import Request
-from thresher.privacy.requests import Choose, Measure, Select, SelectTable, plain
+from thresher.privacy.requests import Choose, Measure, MeasureTotal, Select, SelectTable, plain
+from thresher.privacy.unit import Unit
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
@@ -29,8 +31,31 @@ class Access(ABC):
 
     @property
     @abstractmethod
+    def unit(self) -> Unit:
+        """What the promise protects."""
+
+    @property
+    @abstractmethod
+    def measured_total(self) -> TotalMeasurement | None:
+        """The public number of records, persons or rows; None before it has been measured."""
+
+    @property
     def n(self) -> int:
-        """The number of records, which is public."""
+        """How many units the counts are worth: what n is in every plan.
+
+        It is the public number of records or persons. Where rows are counted, it is their number
+        over the most rows of a person, because noise is larger by that factor.
+        """
+        return self.unit.worth(self.known_total().n)
+
+    def known_total(self) -> TotalMeasurement:
+        """The public number of records, persons or rows; an error before it has been measured."""
+        measured = self.measured_total
+        if measured is None:
+            raise ParameterError(
+                f"the number of {self.unit.counted} is private: measure it first (measure_total)"
+            )
+        return measured
 
     @property
     @abstractmethod
@@ -51,6 +76,29 @@ class Access(ABC):
     def _carry_out(self, request: Request[Result], rho: Fraction) -> Result:
         """Check a request, pay ρ for it, and only then look at the records."""
 
+    @abstractmethod
+    def _learn_total(self, measured: TotalMeasurement) -> None:
+        """Let counts be out of this number from now on."""
+
+    def measure_total(self, *, rho: Amount) -> TotalMeasurement:
+        """Measure how many records, persons or rows there are, where that is private.
+
+        This comes before all other requests, which need the number, and can be done once.
+
+        Args:
+            rho: What it spends.
+
+        Returns:
+            The number with its noise.
+        """
+        if self.measured_total is not None:
+            raise ParameterError(
+                f"the number of {self.unit.counted} is known already: use n, which is free"
+            )
+        measured = self._carry_out(MeasureTotal(), exact(rho, "rho"))
+        self._learn_total(measured)
+        return measured
+
     def select(
         self,
         workload: Workload,
@@ -62,8 +110,9 @@ class Access(ABC):
     ) -> list[Query]:
         """Choose the queries of a workload that the public answers get most wrong, privately.
 
-        A query's score is |count - round(n · answer)|, an integer that replacing one record moves
-        by at most 1; `count` of them are drawn as by AS and OSAS (Algorithms 2 and 4).
+        A query's score is |count - round(n · answer)|, an integer that one unit moves by at most 1
+        (counts of several rows of a person are scaled; see `scores`). `count` of them are drawn as
+        by AS and OSAS (Algorithms 2 and 4).
 
         Args:
             workload: The thresholds whose consistent queries may be chosen.
@@ -90,8 +139,8 @@ class Access(ABC):
         """Choose, privately, the table whose worst answer is furthest off, less its handicap.
 
         A table's score is the maximum over its cells of weight · |count - round(n · answer)|,
-        rounded down, less a public integer. Replacing one record moves each term by at most 1, for
-        no weight is above 1; so also their maximum.
+        rounded down, less a public integer. One unit moves each term by at most 1, for no weight
+        is above 1; so also their maximum.
 
         Args:
             tables: The candidates.
@@ -114,10 +163,11 @@ class Access(ABC):
         """Answer queries, or all cells of marginal tables, with discrete Gaussian noise.
 
         Args:
-            targets: Queries, each of sensitivity 1; or thresholds, whose tables are measured whole.
+            targets: Queries; or thresholds, whose tables are measured whole.
             rho: What all of them spend together; all get the same noise.
             jointly: Whether a table is measured as one vector: a replaced record moves two cells
-                of a marginal table (r = k), so its squared L2 sensitivity is 2, whatever its size.
+                of a marginal table (r = k), so its squared L2 sensitivity is 2, whatever its size
+                (`Unit.table_squared` for other units).
                 If False, every cell pays for itself, as in the paper's Gaussian mechanism.
 
         Returns:
@@ -129,8 +179,8 @@ class Access(ABC):
         """Choose, privately, the answers whose worst error on a workload is smallest.
 
         The worst error is the maximum over all queries of |count - round(n · answer)|: n times the
-        present error, as an integer. Replacing one record moves each term by at most 1, so also
-        their maximum. A candidate is drawn by the exponential mechanism on minus its worst error.
+        present error, as an integer. One unit moves each term by at most 1, so also their maximum.
+        A candidate is drawn by the exponential mechanism on minus its worst error.
 
         Args:
             workload: The thresholds whose consistent queries count.

@@ -13,8 +13,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from thresher.data.exact import count_in
+from thresher.data.persons import PersonData
 from thresher.data.private import FeatureSet, PrivateData
 from thresher.errors import DataError
+from thresher.privacy.measurements import TotalMeasurement
+from thresher.privacy.persons import check_person, kept_rows, public_total
+from thresher.privacy.unit import Unit
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.schema import Schema
@@ -26,6 +30,10 @@ class CountedTables:
 
     Args:
         data: The private data.
+        unit: What one of the protected units is, and how it is counted.
+
+    Attributes:
+        unit: The same.
 
     Example:
         >>> from thresher.data import datasets
@@ -35,8 +43,12 @@ class CountedTables:
         (2,)
     """
 
-    def __init__(self, data: PrivateData) -> None:
+    def __init__(self, data: PrivateData, unit: Unit | None = None) -> None:
+        self.unit = unit if unit is not None else Unit()
+        check_person(data, self.unit)
         self._data = data
+        self._counted: PrivateData | None = None if self.unit.person else data
+        self._measured = public_total(data, self.unit)
         self._tables: dict[FeatureSet, SparseTable] = {}
         self._holding: dict[str, list[FeatureSet]] = {name: [] for name in data.schema.names}
         self._above: dict[FeatureSet, FeatureSet] = {}
@@ -47,17 +59,52 @@ class CountedTables:
         return self._data.schema
 
     @property
-    def n(self) -> int:
-        """The number of records, which is public."""
+    def measured_total(self) -> TotalMeasurement | None:
+        """The public number of records, persons or rows; None before it has been measured."""
+        return self._measured
+
+    @measured_total.setter
+    def measured_total(self, measured: TotalMeasurement) -> None:
+        self._measured = measured
+
+    @property
+    def total(self) -> int:
+        """What all counts are out of, in counted parts: a public number, never the true one."""
+        assert self._measured is not None  # the Curator refuses requests before it is known
+        return self._measured.n * self.unit.parts
+
+    def exact_total(self) -> int:
+        """The true number of records, persons or rows, as private as the records."""
+        return self._all_counted().n // self.unit.parts
+
+    def one_way(self) -> list[SparseTable]:
+        """The counts of all records, whatever the unit, by each feature: to recognise the data."""
+        single = [(name,) for name in self.schema.names]
+        if self.unit.person:
+            return self._data.counts(single)
+        self.count_together(single)
+        return [self.over(features) for features in single]
+
+    @property
+    def records(self) -> int:
+        """The true number of records, as private as the records unless they are the unit."""
         return self._data.n
+
+    def _all_counted(self) -> PrivateData:
+        """What is counted: all records, or some rows of each person, which are found once."""
+        if self._counted is None:
+            assert isinstance(self._data, PersonData)  # checked at the start
+            self._counted = kept_rows(self._data, self.unit)
+        return self._counted
 
     def count_together(self, feature_sets: Iterable[FeatureSet]) -> None:
         """Count, in one pass over the records, what some feature sets need and is not there."""
+        source = self._all_counted()
         wanted = {self._in_order(features) for features in feature_sets}
         lacking = maximal(features for features in wanted if not self._known_above(features))
         if not lacking:
             return
-        tables = self._data.counts(lacking)
+        tables = source.counts(lacking)
         for features, table in zip(lacking, tables, strict=True):
             self._check(features, table)
             self._check_same_data(features, table)
@@ -110,7 +157,7 @@ class CountedTables:
         )
         if not is_sound:
             raise DataError(f"the counts over {', '.join(features)} are not a table of the schema")
-        if table.total != self.n:
+        if table.total != self._all_counted().n:
             raise DataError(
                 "the number of records changed while they were being counted: try again when "
                 "nobody writes to the data"

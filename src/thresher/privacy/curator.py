@@ -1,15 +1,16 @@
 """The Curator: the one door between the private records and everything that is published.
 
-It has the records, the budget, and the four budgeted verbs of `Access`: `select` (which queries are
-answered worst?), `select_table` (which table is?), `measure` (what are their noisy answers?) and
-`choose` (which of several sets of answers is best?). It pays before it looks: the request is
+It has the records, the budget, and the budgeted verbs of `Access`: `select` (which queries are
+answered worst?), `select_table` (which table is?), `measure` (what are their noisy answers?),
+`choose` (which of several sets of answers is best?) and, where the number of records is private,
+`measure_total` (how many are there?). It pays before it looks: the request is
 checked by public facts, the ledger written and flushed, and only then are the records counted, once
 for all requests. If they cannot be counted (a lost connection, other data than the ledger's), the
 payment is taken back: nobody has been told anything. A mechanism is given a Curator, never records,
 so whatever it does with what it gets is post-processing.
 
-Neighbouring data sets have the same number of records and differ in one of them. So n is public,
-as is the schema.
+Neighbouring data sets differ in one unit: by default, one record is replaced by another. So n is
+public, as is the schema. See `unit` for other units, such as persons with several rows.
 """
 
 import sys
@@ -20,7 +21,7 @@ from typing import NoReturn, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from thresher.data.private import FeatureSet, PrivateData
-from thresher.errors import ParameterError, ResourceError, ThresherError
+from thresher.errors import ParameterError, ThresherError
 from thresher.privacy.access import Access
 from thresher.privacy.budget import Account, Budget
 from thresher.privacy.copies import copied_workload
@@ -28,18 +29,17 @@ from thresher.privacy.counted import CountedTables
 from thresher.privacy.fingerprint import fingerprint
 from thresher.privacy.forgetting import forget_locals
 from thresher.privacy.ledger import Ledger
+from thresher.privacy.measurements import TotalMeasurement
 from thresher.privacy.randomness import Randomness, SystemRandomness
 from thresher.privacy.request import Request
-from thresher.privacy.requests import Choose, Measure, Select, SelectTable
+from thresher.privacy.requests import Choose, Measure, MeasureTotal, Select, SelectTable
+from thresher.privacy.unit import Unit
 from thresher.queries.workload import Workload
 from thresher.schema import Schema
 from thresher.tables.sparse import MOST_CELLS
 
-REQUESTS = (Select, SelectTable, Measure, Choose)
+REQUESTS = (Select, SelectTable, Measure, Choose, MeasureTotal)
 """All that can be asked. Nothing else gets to see the records."""
-
-MOST_RECORDS = 2**40
-"""Up to so many records, no arithmetic on scores can leave 64 bits."""
 
 Result = TypeVar("Result")
 
@@ -78,6 +78,8 @@ class Curator(Access):
         release: The name under which the ledger records it.
         randomness: Where noise comes from; the operating system unless an experiment says so.
         spent: What an earlier, interrupted run has spent of the budget and recorded already.
+        unit: What the promise protects; if not given, one record that is replaced by another.
+        period: The period that the records are of, for a ledger of several.
 
     Example:
         >>> from thresher.data import datasets
@@ -99,6 +101,7 @@ class Curator(Access):
         "_known_as",
         "_ledger",
         "_lock",
+        "_period",
         "_randomness",
         "_release",
     )
@@ -112,16 +115,16 @@ class Curator(Access):
         release: str = "unnamed release",
         randomness: Randomness | None = None,
         spent: Fraction = Fraction(0),
+        unit: Unit | None = None,
+        period: str | None = None,
     ) -> None:
-        if data.n > MOST_RECORDS:
-            raise ResourceError(f"a Curator takes up to 2^40 records, not {data.n}")
-        _counted[self] = CountedTables(data)
+        _counted[self] = CountedTables(data, unit)
+        if ledger is not None:  # a damaged one is better found before there is anything to pay
+            ledger.check_unit(self.unit)
         self._account = Account(budget)
         if spent:
             self._account.spend(spent)
-        self._ledger = ledger
-        if ledger is not None:
-            ledger.read()  # a damaged one is better found before there is anything to pay
+        self._ledger, self._period = ledger, period
         self._known_as: str | None = None
         self._feature_sets: frozenset[FeatureSet] = frozenset()
         self._journals: list[Recogniser] = []
@@ -130,9 +133,14 @@ class Curator(Access):
         self._lock = threading.Lock()
 
     @property
-    def n(self) -> int:
-        """The number of records, which is public."""
-        return _counted[self].n
+    def unit(self) -> Unit:
+        """What the promise protects."""
+        return _counted[self].unit
+
+    @property
+    def measured_total(self) -> TotalMeasurement | None:
+        """The public number of records, persons or rows; None before it has been measured."""
+        return _counted[self].measured_total
 
     @property
     def schema(self) -> Schema:
@@ -161,7 +169,9 @@ class Curator(Access):
 
     def __repr__(self) -> str:
         spent, whole = float(self.spent), float(self.budget.rho)
-        return f"Curator({self.n} records, rho {spent:.6g} of {whole:.6g} spent)"
+        known = self.measured_total
+        number = "?" if known is None else f"{known.n}"
+        return f"Curator({number} {self.unit.counted}, rho {spent:.6g} of {whole:.6g} spent)"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Curator holds private records and cannot be copied or pickled")
@@ -172,7 +182,9 @@ class Curator(Access):
         if type(request) not in REQUESTS:
             raise ParameterError(f"a Curator does not know the request {type(request).__name__}")
         request = request.copied(self.schema)
-        request.check(self.schema, rho)
+        request.check(self.schema, self.unit, rho)
+        if request.needs_total:
+            self.known_total()
         handled, receipt = sys.exception(), Receipt() if receipt is None else receipt
         try:
             # No variable of this frame holds the counts: it is still there when others are empty.
@@ -182,6 +194,9 @@ class Curator(Access):
         except BaseException as fault:
             forget_locals(fault, handled)
             raise
+
+    def _learn_total(self, measured: TotalMeasurement) -> None:
+        _counted[self].measured_total = measured
 
     def will_ask(self, workload: Workload) -> None:
         """Say which features requests will be about, so that all are counted in one pass.
@@ -207,7 +222,11 @@ class Curator(Access):
                 receipt.is_paid = True  # or may be, if it is interrupted while it is written
                 try:
                     number = self._ledger.spend(
-                        amount, release=self._release, fingerprint=self._known_as
+                        amount,
+                        release=self._release,
+                        fingerprint=self._known_as,
+                        unit=self.unit,
+                        period=self._period,
                     )
                 except ThresherError:
                     receipt.is_paid = False
@@ -240,4 +259,4 @@ class Curator(Access):
             journal.recognise(fingerprint(counted, journal.key))
             self._journals.pop()
         if self._ledger is not None and number is not None and self._known_as is None:
-            self._known_as = self._ledger.recognise(counted, number)
+            self._known_as = self._ledger.recognise(counted, number, self._period)

@@ -47,10 +47,8 @@ def fingerprint(counted: CountedTables, key: bytes) -> str:
         False
     """
     schema = counted.schema
-    counted.count_together((name,) for name in schema.names)
-    digest = hashlib.blake2b(f"{schema.fingerprint} {counted.n}".encode(), key=key)
-    for name in schema.names:
-        table = counted.over((name,))
+    digest = hashlib.blake2b(f"{schema.fingerprint} {counted.records}".encode(), key=key)
+    for table in counted.one_way():
         for numbers in ([len(table)], table.cells, table.counts):
             digest.update(np.asarray(numbers, dtype="<i8").tobytes())
     return f"counts-{digest.hexdigest()[:DIGITS]}"

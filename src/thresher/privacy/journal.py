@@ -22,7 +22,9 @@ from thresher.privacy.access import Access
 from thresher.privacy.budget import Budget
 from thresher.privacy.curator import Curator, Receipt
 from thresher.privacy.journal_file import BYTES_PER_QUERY, Journal
+from thresher.privacy.measurements import TotalMeasurement
 from thresher.privacy.request import Request, Saved
+from thresher.privacy.unit import Unit
 from thresher.schema import Schema
 
 __all__ = ["Journal", "JournaledCurator"]
@@ -57,9 +59,14 @@ class JournaledCurator(Access):
         self._planned = Fraction(0)
 
     @property
-    def n(self) -> int:
-        """The number of records, which is public."""
-        return self._curator.n
+    def unit(self) -> Unit:
+        """What the promise protects."""
+        return self._curator.unit
+
+    @property
+    def measured_total(self) -> TotalMeasurement | None:
+        """The public number of records, persons or rows; None before it has been measured."""
+        return self._curator.measured_total
 
     @property
     def schema(self) -> Schema:
@@ -102,12 +109,15 @@ class JournaledCurator(Access):
         amount = self._price(rho, left)
         if not amount:
             return request.nothing()
-        request.check(self.schema, amount)
+        request.check(self.schema, self.unit, amount)
         files = self._journal.reserve([t.query_count(self.schema) for t in request.tables()])
         with self._announced(amount, request.size()) as receipt:
             result = self._curator._carry_out(request, amount, receipt)
         self._record(request.verb, amount, request.saved(result, self.schema), files)
         return result
+
+    def _learn_total(self, measured: TotalMeasurement) -> None:
+        self._curator._learn_total(measured)
 
     def _replayed(self, request: Request[Result], entry: dict[str, Any]) -> Result:
         """The result of a call that is in the journal."""
@@ -117,7 +127,9 @@ class JournaledCurator(Access):
             )
         try:
             tables = [self._journal.table(name) for name in entry.get("files", ())]
-            return request.restored(Saved(entry, tables), self.schema, self.n)
+            known = self.measured_total
+            total = 0 if known is None else known.n * self.unit.parts
+            return request.restored(Saved(entry, tables), self.schema, total)
         except (OSError, ValueError, TypeError, KeyError, StopIteration, EOFError):
             raise ReleaseError(
                 f"{self._journal.folder} is damaged, or of another run, and cannot be resumed from"

@@ -4,7 +4,9 @@ A ledger is JSON Lines, sealed as `ledger_lines` says. The first line states the
 random id; each further line is one spend: number, amount ρ as an exact fraction and as a decimal,
 UTC time, who, and for which release. Once the first spend on some data has let them be counted, a
 line adds their fingerprint (see `fingerprint`), and from then on spends on other data are refused.
-If the data were corrected, the curator declares it: that is a line with the new fingerprint. If
+If the data were corrected, the curator declares it: that is a line with the new fingerprint. A
+ledger can be for records of the same people from several periods, such as years. Each spend then
+names its period, each period has its fingerprint, and the total covers all of them together. If
 data could not be counted after a spend, a line takes the spend back: nobody was told anything.
 
 Spending is one step under an exclusive `flock` on the file itself (POSIX; every operation opens the
@@ -33,12 +35,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from thresher.data.persons import PersonData
 from thresher.data.private import PrivateData
 from thresher.errors import BudgetError, LedgerError
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.fingerprint import fingerprint
 from thresher.privacy.ledger_lines import amount, decimal, sealed
 from thresher.privacy.statement import KIND, Entry, SoundText, Statement
+from thresher.privacy.unit import Unit
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ class Ledger:
         delta: float | None = None,
         accounting: str = "zcdp",
         data: str = "",
+        unit: Unit | None = None,
     ) -> "Ledger":
         """Start a ledger at `path`, where there must be no file yet.
 
@@ -87,10 +92,18 @@ class Ledger:
             delta: The δ that belongs to it.
             accounting: How (ε, δ) were converted to ρ.
             data: The name of the data set.
+            unit: Whom the budget protects; if not given, one record that is replaced by another.
         """
         path = Path(path)
-        header = {"ledger": KIND, "data": data, **amount(rho), "epsilon": epsilon, "delta": delta}
-        header |= {"accounting": accounting, "created": _now(), "id": secrets.token_hex(32)}
+        header: dict[str, Any] = {
+            "ledger": KIND,
+            "data": data,
+            **amount(rho),
+            "epsilon": epsilon,
+            "delta": delta,
+        }
+        header |= {"accounting": accounting, "unit": _protected(unit if unit else Unit())}
+        header |= {"created": _now(), "id": secrets.token_hex(32)}
         draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         with _explained(path, "created"):
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -144,28 +157,30 @@ class Ledger:
         """What tells this ledger from every other, even from one of the same name."""
         return self.read().identity
 
-    def recognise(self, counted: CountedTables, number: int) -> str:
+    def recognise(self, counted: CountedTables, number: int, period: str | None = None) -> str:
         """The fingerprint of data, for `spend`; other data than those spent on are refused.
 
-        The first data that a ledger sees become its data.
+        The first data that a ledger sees of a period become its data of that period.
 
         Args:
             counted: The data.
             number: The spend that let them be counted. If it is taken back, so is this.
+            period: The period that the data are of, in a ledger of several.
 
         Raises:
             LedgerError: Something was spent on other data, and no correction was declared.
         """
         found = fingerprint(counted, self._text().key)
         with self._opened_to_append() as (descriptor, text):
-            self._refuse_others(text.statement, found)
-            if text.statement.fingerprint is None:
-                _append(
-                    descriptor, text, {"number": text.lines + 1, "fingerprint": found, "of": number}
-                )
+            self._refuse_others(text.statement, found, period)
+            if period not in text.statement.fingerprints:
+                line = {"number": text.lines + 1, "fingerprint": found, "of": number}
+                _append(descriptor, text, {**line, **_period(period)})
         return found
 
-    def declare_corrected(self, data: PrivateData, *, why: str, who: str | None = None) -> None:
+    def declare_corrected(
+        self, data: PrivateData, *, why: str, who: str | None = None, period: str | None = None
+    ) -> None:
         """Declare that the data of this ledger were corrected, and are these records from now on.
 
         What was spent stays spent. The people in the data are the same ones, and what was released
@@ -175,17 +190,19 @@ class Ledger:
             data: The data as they are now.
             why: What was corrected, for whoever reads the ledger.
             who: Who declares it; the current user unless told.
+            period: The period that the data are of, in a ledger of several.
 
         Raises:
             LedgerError: These are the data that the ledger is for already, or it cannot be written.
         """
-        found = fingerprint(CountedTables(data), self._text().key)
+        person = data.person if isinstance(data, PersonData) else None
+        found = fingerprint(CountedTables(data, Unit(person=person)), self._text().key)
         with self._opened_to_append() as (descriptor, text):
-            if text.statement.fingerprint == found:
+            if text.statement.fingerprints.get(period) == found:
                 raise LedgerError(f"{self.path.name} is for these records already")
             line = {"number": text.lines + 1, "corrected": str(why), "time": _now()}
             line |= {"who": _current_user() if who is None else who, "fingerprint": found}
-            _append(descriptor, text, line)
+            _append(descriptor, text, {**line, **_period(period)})
 
     def spend(
         self,
@@ -194,6 +211,8 @@ class Ledger:
         who: str | None = None,
         *,
         fingerprint: str | None = None,
+        unit: Unit | None = None,
+        period: str | None = None,
     ) -> int:
         """Record a spend; once this returns, it is on disk and data may be touched.
 
@@ -202,22 +221,25 @@ class Ledger:
             release: What for.
             who: Who spends it; the current user unless told.
             fingerprint: That of the data, from `recognise`, once they have been counted.
+            unit: Whom it protects; if not given, one record that is replaced by another.
+            period: The period that the data are of, in a ledger of several.
 
         Returns:
             The number of the spend, for `take_back`.
 
         Raises:
             BudgetError: There is not that much left. Nothing is spent.
-            LedgerError: The file is damaged or cannot be written, or is the ledger of other data.
-                Nothing is spent.
+            LedgerError: The file is damaged or cannot be written, or is the ledger of other data
+                or of another unit. Nothing is spent.
         """
         spent = amount(rho)
         with self._opened_to_append() as (descriptor, text):
-            self._refuse_others(text.statement, fingerprint)
+            self._refuse_other_unit(text.statement, unit if unit else Unit())
+            self._refuse_others(text.statement, fingerprint, period)
             self._refuse_beyond(text.statement, rho, release)
             line = {"number": text.lines + 1, **spent, "time": _now()}
             line |= {"who": _current_user() if who is None else who, "release": release}
-            _append(descriptor, text, line)
+            _append(descriptor, text, {**line, **_period(period)})
             return text.lines + 1
 
     def take_back(self, number: int) -> None:
@@ -238,6 +260,10 @@ class Ledger:
         """Refuse, as `spend` would now, without spending."""
         self._refuse_beyond(self.read(), rho, release)
 
+    def check_unit(self, unit: Unit) -> None:
+        """Refuse, as `spend` would, to protect others than the ledger is for."""
+        self._refuse_other_unit(self.read(), unit)
+
     @contextmanager
     def _opened_to_append(self) -> Iterator[tuple[int, SoundText]]:
         with _locked(self.path, os.O_RDWR | os.O_APPEND, fcntl.LOCK_EX) as descriptor:
@@ -247,12 +273,21 @@ class Ledger:
         with _locked(self.path, os.O_RDONLY, fcntl.LOCK_SH) as descriptor:
             return SoundText.of(descriptor, self.path)
 
-    def _refuse_others(self, statement: Statement, found: str | None) -> None:
-        if found is not None and statement.fingerprint not in (None, found):
+    def _refuse_other_unit(self, statement: Statement, unit: Unit) -> None:
+        if not unit.protects_as(statement.unit):
+            raise LedgerError(
+                f"{self.path.name} is for another unit of privacy. There, {statement.unit}; here, "
+                f"{unit}. Budgets of different units do not add up: fit with the unit of the "
+                "ledger, or make another ledger"
+            )
+
+    def _refuse_others(self, statement: Statement, found: str | None, period: str | None) -> None:
+        if found is not None and statement.fingerprints.get(period) not in (None, found):
+            before = "before" if period is None else f"before for {period}"
             raise LedgerError(
                 f"{self.path.name} is the ledger of other data: these records are not those that "
-                "were spent on before. Give the ledger of these data, or make one; if they are the "
-                "same people's data, corrected, say so first (Ledger.declare_corrected)"
+                f"were spent on {before}. Give the ledger of these data, or make one; if they are "
+                "the same people's data, corrected, say so first (Ledger.declare_corrected)"
             )
 
     def _refuse_beyond(self, statement: Statement, rho: Fraction, release: str) -> None:
@@ -317,6 +352,16 @@ def _write(descriptor: int, content: bytes) -> None:
     while content:
         content = content[os.write(descriptor, content) :]
     os.fsync(descriptor)
+
+
+def _protected(unit: Unit) -> dict[str, str]:
+    """Whom a unit protects, without how their rows are counted."""
+    person = {} if unit.person is None else {"person": unit.person}
+    return {"neighbours": unit.neighbours, **person}
+
+
+def _period(period: str | None) -> dict[str, str]:
+    return {} if period is None else {"period": str(period)}
 
 
 def _now() -> str:

@@ -19,7 +19,7 @@ class QueryMeasurement:
         query: What was asked.
         count: How many records meet it, after noise.
         sigma: The standard deviation of the noise, in counts.
-        n: The number of records.
+        n: The number of records; where counts are in parts of a person, that of all parts.
 
     Example:
         >>> from thresher.queries import Condition
@@ -52,7 +52,7 @@ class TableMeasurement:
         threshold: Whose table was measured.
         counts: How many records meet each query, after noise: an axis per feature.
         sigma: The standard deviation of the noise of every cell, in counts.
-        n: The number of records.
+        n: The number of records; where counts are in parts of a person, that of all parts.
 
     Example:
         >>> table = TableMeasurement(Threshold(("sex",)), np.array([30, 70]), sigma=2.0, n=100)
@@ -74,6 +74,19 @@ class TableMeasurement:
     def noise(self) -> float:
         """The standard deviation of the noise of every cell of `answers`."""
         return self.sigma / self.n
+
+
+@dataclass(frozen=True)
+class TotalMeasurement:
+    """The number of records, persons or rows: measured, or public.
+
+    Attributes:
+        n: The number, after noise; at least 1.
+        sigma: The standard deviation of the noise; 0 if the number is public.
+    """
+
+    n: int
+    sigma: float
 
 
 Measurement: TypeAlias = QueryMeasurement | TableMeasurement

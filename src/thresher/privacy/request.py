@@ -17,6 +17,7 @@ import numpy.typing as npt
 from thresher.data.private import FeatureSet
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.randomness import Randomness
+from thresher.privacy.unit import Unit
 from thresher.queries.threshold import Threshold
 from thresher.schema import Schema
 
@@ -42,13 +43,15 @@ class Request(ABC, Generic[Result]):
 
     verb: ClassVar[str]
     """The name of the method of `Access` that asks for this."""
+    needs_total: ClassVar[bool] = True
+    """Whether what counts are out of must be known."""
 
     @abstractmethod
     def copied(self, schema: Schema) -> Self:
         """The same request in fresh, plain values, which nobody else can change."""
 
     @abstractmethod
-    def check(self, schema: Schema, rho: Fraction) -> None:
+    def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
         """Refuse, by public facts alone, what cannot be served for ρ."""
 
     @abstractmethod
@@ -76,5 +79,11 @@ class Request(ABC, Generic[Result]):
         """A result in the form that a journal keeps."""
 
     @abstractmethod
-    def restored(self, saved: Saved, schema: Schema, n: int) -> Result:
-        """The result that `saved` was made of; a ValueError or the like if it is of another."""
+    def restored(self, saved: Saved, schema: Schema, total: int) -> Result:
+        """The result that `saved` was made of; a ValueError or the like if it is of another.
+
+        Args:
+            saved: What `saved` gave.
+            schema: The description of the columns.
+            total: What counts are out of.
+        """

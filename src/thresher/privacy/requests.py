@@ -1,4 +1,4 @@
-"""The four budgeted requests: all that can be asked about the records."""
+"""The budgeted requests: all that can be asked about the records."""
 # ruff: noqa: D102 (each method is documented once, at `Request`)
 
 import hashlib
@@ -24,6 +24,7 @@ from thresher.privacy.measurements import (
     Measurement,
     QueryMeasurement,
     TableMeasurement,
+    TotalMeasurement,
     measured_queries,
     measured_tables,
 )
@@ -32,6 +33,7 @@ from thresher.privacy.randomness import Randomness
 from thresher.privacy.request import Counts, Request, Saved
 from thresher.privacy.scores import WorkloadScores
 from thresher.privacy.selection import levelwise_selection
+from thresher.privacy.unit import Unit
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
@@ -43,7 +45,7 @@ MOST_QUERIES = 10**13
 """Beyond this many queries, looking at each of them once would take weeks."""
 
 LARGEST_HANDICAP = 2**60
-"""With it, and at most `curator.MOST_RECORDS` records, no score leaves the range of the sampler."""
+"""With it, and at most `persons.MOST_COUNTED` counted, no score leaves the sampler's range."""
 
 _NONE: Counts = np.empty(0, dtype=np.int64)
 
@@ -66,7 +68,7 @@ class Select(Request[list[Query]]):
         workload = copied_workload(self.workload, schema)
         return type(self)(workload, self.answers_of, plain(self.count), excluding)
 
-    def check(self, schema: Schema, rho: Fraction) -> None:
+    def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
         _check_workload(self.workload)
         _check_callable(self.answers_of, "answers_of")
         if type(self.count) is not int or self.count < 1:
@@ -109,7 +111,7 @@ class Select(Request[list[Query]]):
     def saved(self, result: list[Query], schema: Schema) -> Saved:
         return Saved({"queries": [query.text(schema) for query in result]})
 
-    def restored(self, saved: Saved, schema: Schema, n: int) -> list[Query]:
+    def restored(self, saved: Saved, schema: Schema, total: int) -> list[Query]:
         return [Query.parse(text, schema) for text in saved.values["queries"]]
 
 
@@ -132,7 +134,7 @@ class SelectTable(Request[Threshold]):
         handicaps = tuple(plain(handicap) for handicap in self.handicaps)
         return type(self)(candidates, self.answers_of, handicaps, self.weights_of)
 
-    def check(self, schema: Schema, rho: Fraction) -> None:
+    def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
         if not self.candidates or len(self.handicaps) != len(self.candidates):
             raise ParameterError("give at least one candidate, and a handicap for each")
         for handicap in self.handicaps:
@@ -161,7 +163,7 @@ class SelectTable(Request[Threshold]):
     def saved(self, result: Threshold, schema: Schema) -> Saved:
         return Saved({"table": self.candidates.index(result)})
 
-    def restored(self, saved: Saved, schema: Schema, n: int) -> Threshold:
+    def restored(self, saved: Saved, schema: Schema, total: int) -> Threshold:
         return self.candidates[_position(saved.values["table"], len(self.candidates))]
 
 
@@ -181,14 +183,16 @@ class Measure(Request[list[Measurement]]):
         targets = tuple(copied_target(target, schema) for target in self.targets)
         return type(self)(targets, bool(self.jointly))
 
-    def check(self, schema: Schema, rho: Fraction) -> None:
+    def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
         if not self.targets:
             raise ParameterError("there is nothing to measure: name at least one query or table")
-        variance_for(rho, self.squared_sensitivity(schema))
+        variance_for(rho, self.squared_sensitivity(schema, unit))
 
-    def squared_sensitivity(self, schema: Schema) -> int:
-        """How far, squared and in L2, replacing one record moves all counts together."""
-        return sum(squared_sensitivity(target, schema, self.jointly) for target in self.targets)
+    def squared_sensitivity(self, schema: Schema, unit: Unit) -> int:
+        """How far, squared and in L2, one unit moves all counts together."""
+        return sum(
+            squared_sensitivity(target, schema, self.jointly, unit) for target in self.targets
+        )
 
     def feature_sets(self) -> list[FeatureSet]:
         thresholds = (t.threshold if isinstance(t, Query) else t for t in self.targets)
@@ -197,13 +201,14 @@ class Measure(Request[list[Measurement]]):
     def run(
         self, counted: CountedTables, rho: Fraction, randomness: Randomness
     ) -> list[Measurement]:
-        sensitivity, measured = self.squared_sensitivity(counted.schema), list[Measurement]()
+        sensitivity = self.squared_sensitivity(counted.schema, counted.unit)
+        measured: list[Measurement] = []
         for target in self.targets:
             noisy, sigma = add_noise(_counts(counted, target), rho, sensitivity, randomness)
             if isinstance(target, Query):
-                measured.append(QueryMeasurement(target, int(noisy[()]), sigma, counted.n))
+                measured.append(QueryMeasurement(target, int(noisy[()]), sigma, counted.total))
             else:
-                measured.append(TableMeasurement(target, noisy, sigma, counted.n))
+                measured.append(TableMeasurement(target, noisy, sigma, counted.total))
         return measured
 
     def nothing(self) -> list[Measurement]:
@@ -221,7 +226,7 @@ class Measure(Request[list[Measurement]]):
         values = {"counts": counts, "sigmas": [m.sigma for m in result]}
         return Saved({**values, "targets": self._targets_hash()}, tables)
 
-    def restored(self, saved: Saved, schema: Schema, n: int) -> list[Measurement]:
+    def restored(self, saved: Saved, schema: Schema, total: int) -> list[Measurement]:
         # A journal of the first build does not say what was measured.
         if saved.values.get("targets", targets := self._targets_hash()) != targets:
             raise ValueError("the counts of something else")
@@ -229,12 +234,12 @@ class Measure(Request[list[Measurement]]):
         measured: list[Measurement] = []
         for target, sigma in zip(self.targets, map(float, saved.values["sigmas"]), strict=True):
             if isinstance(target, Query):
-                measured.append(QueryMeasurement(target, int(next(counts)), sigma, n))
+                measured.append(QueryMeasurement(target, int(next(counts)), sigma, total))
                 continue
             table = next(tables)
             if table.shape != target.shape(schema) or table.dtype != np.int64:
                 raise ValueError("a table of something else")
-            measured.append(TableMeasurement(target, table, sigma, n))
+            measured.append(TableMeasurement(target, table, sigma, total))
         return measured
 
     def _targets_hash(self) -> str:
@@ -260,7 +265,7 @@ class Choose(Request[int]):
     def copied(self, schema: Schema) -> Self:
         return type(self)(copied_workload(self.workload, schema), tuple(self.candidates))
 
-    def check(self, schema: Schema, rho: Fraction) -> None:
+    def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
         _check_workload(self.workload)
         if not self.candidates:
             raise ParameterError("there is nothing to choose from: give at least one candidate")
@@ -284,12 +289,55 @@ class Choose(Request[int]):
     def saved(self, result: int, schema: Schema) -> Saved:
         return Saved({"chosen": result})
 
-    def restored(self, saved: Saved, schema: Schema, n: int) -> int:
+    def restored(self, saved: Saved, schema: Schema, total: int) -> int:
         return _position(saved.values["chosen"], len(self.candidates))
 
 
-def squared_sensitivity(target: Query | Threshold, schema: Schema, jointly: bool) -> int:
-    """How far, squared and in L2, replacing one record moves what is counted for one target.
+@dataclass(frozen=True, eq=False)
+class MeasureTotal(Request[TotalMeasurement]):
+    """How many records, persons or rows are there, about? See `Access.measure_total`.
+
+    Proof: the discrete Gaussian of `noise`, on a number of the sensitivity `Unit.total_squared`.
+    """
+
+    verb: ClassVar[str] = "measure_total"
+    needs_total: ClassVar[bool] = False
+
+    def copied(self, schema: Schema) -> Self:
+        return type(self)()
+
+    def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
+        if unit.total_is_public:
+            raise ParameterError(f"the number of {unit.counted} is public: use n, which is free")
+        variance_for(rho, unit.total_squared)
+
+    def feature_sets(self) -> list[FeatureSet]:
+        return []
+
+    def run(
+        self, counted: CountedTables, rho: Fraction, randomness: Randomness
+    ) -> TotalMeasurement:
+        exact = np.array(counted.exact_total(), dtype=np.int64)
+        noisy, sigma = add_noise(exact, rho, counted.unit.total_squared, randomness)
+        return TotalMeasurement(max(1, int(noisy[()])), sigma)
+
+    def nothing(self) -> TotalMeasurement:
+        return TotalMeasurement(1, 0.0)
+
+    def saved(self, result: TotalMeasurement, schema: Schema) -> Saved:
+        return Saved({"n": result.n, "sigma": result.sigma})
+
+    def restored(self, saved: Saved, schema: Schema, total: int) -> TotalMeasurement:
+        n, sigma = int(saved.values["n"]), float(saved.values["sigma"])
+        if n < 1 or not sigma > 0:
+            raise ValueError("no number of records")
+        return TotalMeasurement(n, sigma)
+
+
+def squared_sensitivity(
+    target: Query | Threshold, schema: Schema, jointly: bool, unit: Unit
+) -> int:
+    """How far, squared and in L2, one unit moves what is counted for one target.
 
     Raises:
         ThresherError: The target cannot be measured so.
@@ -297,16 +345,16 @@ def squared_sensitivity(target: Query | Threshold, schema: Schema, jointly: bool
     if isinstance(target, Query):
         target.check(schema)
         check_countable(target.threshold.shape(schema), target.threshold)
-        return 1
+        return unit.query_squared
     check_fits(target, schema)
     if not jointly:
-        return target.query_count(schema)
+        return target.query_count(schema) * unit.query_squared
     if target.r != target.k:
         raise QueryError(
             f"{target} cannot be measured as one table: only marginals (r = k) can; measure "
             f"the marginal {Threshold(target.features)}, from which its answers follow"
         )
-    return 2
+    return unit.table_squared
 
 
 def plain(number: int) -> int:

@@ -1,8 +1,10 @@
 """How wrong public answers are: an integer score for every query of a workload, slab by slab.
 
-A score is |count - round(n · answer)|, times a public weight of at most 1 and rounded down. The
-rounded answer is public, so replacing one record moves a score by at most 1. Scores are as private
-as the records: they go to a sampler of this package and nowhere else.
+A score is |count - round(N · answer)| / S, rounded down, times a public weight of at most 1 and
+rounded down again. N is what counts are out of, which is public, so the rounded answer is public,
+too. One unit moves a count by at most S (see `unit`), and numbers at most S apart are at most 1
+apart once they are divided by S and rounded down. So one unit moves a score by at most 1. Scores
+are as private as the records: they go to a sampler of this package and nowhere else.
 """
 
 import hashlib
@@ -87,10 +89,11 @@ class WorkloadScores:
         # Not-a-number, or memory beyond too short an array, would make scores that a record can
         # move by more than 1. What is refused here depends on the public answers alone.
         answers = _numbers(f"answers_of({threshold})", mine.answers(slab), slab.size)
-        n, scores = self._counted.n, np.empty(slab.size, dtype=np.int64)
-        width: type[np.signedinteger[Any]] = np.int32 if n < 2**31 else np.int64
+        total, scores = self._counted.total, np.empty(slab.size, dtype=np.int64)
+        width: type[np.signedinteger[Any]] = np.int32 if total < 2**31 else np.int64
         rounded = np.empty(slab.size, dtype=width)
-        _score(mine.exact(slab).reshape(-1), answers, n, rounded, scores)
+        scale = self._counted.unit.scale
+        _score(mine.exact(slab).reshape(-1), answers, total, scale, rounded, scores)
         self._check_unchanged(index, rounded)
         if mine.weights is not None:
             weigh(scores, _numbers(f"weights_of({threshold})", mine.weights(slab), slab.size))
@@ -147,8 +150,8 @@ def _numbers(given: str, values: npt.ArrayLike, size: int) -> npt.NDArray[np.flo
 
 
 @numba.njit(cache=True, nogil=True)
-def _score(counts, answers, n, rounded, scores):  # type: ignore[no-untyped-def]
-    """|count - round(n·answer)|; answers are cut off at 0 and 1, so that scores stay within n."""
+def _score(counts, answers, total, scale, rounded, scores):  # type: ignore[no-untyped-def]
+    """|count - round(N·answer)| / S; answers are cut off at 0 and 1, so that scores stay small."""
     for i in range(counts.size):
-        rounded[i] = np.int64(np.rint(n * min(max(np.float64(answers[i]), 0.0), 1.0)))
-        scores[i] = abs(counts[i] - np.int64(rounded[i]))
+        rounded[i] = np.int64(np.rint(total * min(max(np.float64(answers[i]), 0.0), 1.0)))
+        scores[i] = abs(counts[i] - np.int64(rounded[i])) // scale

@@ -7,24 +7,32 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from thresher.errors import LedgerError
+from thresher.errors import LedgerError, ParameterError
 from thresher.privacy.ledger_lines import is_torn, unsealed
+from thresher.privacy.unit import Unit
 
-KIND = "thresher ledger, version 2"
-"""Version 2 has an id in its first line, and may have lines that declare a correction."""
-KINDS = ("thresher ledger, version 1", KIND)
+KIND = "thresher ledger, version 3"
+"""Version 2 has an id in its first line, and may have lines that declare a correction.
+
+Version 3 has the unit of privacy in its first line, and lines may name a period.
+"""
+KINDS = ("thresher ledger, version 1", "thresher ledger, version 2", KIND)
 _LONGEST_HEADER = 2**16
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One spend: `rho`, as zCDP, by `who` for the release named `release`, at `time` (UTC)."""
+    """One spend: `rho`, as zCDP, by `who` for the release named `release`, at `time` (UTC).
+
+    `period` is that of the records it was spent on, in a ledger of several periods.
+    """
 
     number: int
     rho: Fraction
     time: str
     who: str
     release: str
+    period: str | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +59,8 @@ class Statement:
         entries: The spends, oldest first, without those that were taken back.
         corrections: The declared corrections of the data, oldest first.
         identity: What tells this ledger from every other, whatever their names.
-        fingerprint: That of the records it is for, once something was spent on them.
+        unit: Whom the budget protects. How rows of a person are counted is up to each release.
+        fingerprints: Those of the records it is for, by their period, once something was spent.
         lines: How many lines follow the first one in the file.
     """
 
@@ -64,7 +73,8 @@ class Statement:
     entries: tuple[Entry, ...]
     corrections: tuple[Correction, ...]
     identity: str
-    fingerprint: str | None = field(repr=False)
+    unit: Unit
+    fingerprints: dict[str | None, str] = field(repr=False)
     lines: int = field(repr=False)
 
     @property
@@ -76,6 +86,14 @@ class Statement:
     def remaining(self) -> Fraction:
         """What is left of the total."""
         return self.total - self.spent
+
+    @property
+    def by_period(self) -> dict[str | None, Fraction]:
+        """What was spent on the records of each period, in the order of their first spends."""
+        spent: dict[str | None, Fraction] = {}
+        for entry in self.entries:
+            spent[entry.period] = spent.get(entry.period, Fraction(0)) + entry.rho
+        return spent
 
 
 @dataclass(frozen=True)
@@ -122,15 +140,23 @@ class SoundText:
                     f"{path}: line {number + 1} is damaged, or does not follow from line {number}. "
                     "Restore the ledger from a copy; what was spent cannot be known from this file."
                 )
-        return cls(_statement(header, contents), _key(header), check, length, joint)
+        try:
+            statement = _statement(header, contents)
+        except (ParameterError, TypeError):
+            raise LedgerError(
+                f"{path}: line 1 names a unit of privacy that this thresher does not know"
+            ) from None
+        return cls(statement, _key(header), check, length, joint)
 
 
 def _statement(header: dict[str, Any], contents: list[dict[str, Any]]) -> Statement:
     undone = {c["taken_back"] for c in contents if c.get("taken_back", c["number"]) < c["number"]}
     spends = [c for c in contents if "rho" in c and c["number"] not in undone]
-    fingerprints = [
-        c["fingerprint"] for c in contents if "fingerprint" in c and c.get("of") not in undone
-    ]
+    fingerprints = {
+        c.get("period"): c["fingerprint"]
+        for c in contents
+        if "fingerprint" in c and c.get("of") not in undone
+    }
     return Statement(
         total=Fraction(header["rho"]),
         epsilon=header["epsilon"],
@@ -141,14 +167,19 @@ def _statement(header: dict[str, Any], contents: list[dict[str, Any]]) -> Statem
         entries=tuple(map(_entry, spends)),
         corrections=tuple(_correction(content) for content in contents if "corrected" in content),
         identity=_derived("identity", header).hex(),
-        fingerprint=fingerprints[-1] if fingerprints else None,
+        unit=Unit.from_json(header.get("unit")),
+        fingerprints=fingerprints,
         lines=len(contents),
     )
 
 
 def _entry(content: dict[str, Any]) -> Entry:
     fields = ("number", "time", "who", "release")
-    return Entry(rho=Fraction(content["rho"]), **{name: content[name] for name in fields})
+    return Entry(
+        rho=Fraction(content["rho"]),
+        period=content.get("period"),
+        **{name: content[name] for name in fields},
+    )
 
 
 def _correction(content: dict[str, Any]) -> Correction:

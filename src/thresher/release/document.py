@@ -13,6 +13,11 @@ from thresher.release.json_schema import fault_of
 
 FORMAT = "thresher-release"
 VERSION = 1
+UNIT_VERSION = 2
+"""The version of releases that protect another unit than one record that is replaced.
+
+Readers of version 1 would show the wrong promise, and take parts of persons for records.
+"""
 
 
 @cache
@@ -21,7 +26,7 @@ def json_schema() -> Mapping[str, Any]:
 
     Example:
         >>> json_schema()["properties"]["version"]
-        {'const': 1}
+        {'enum': [1, 2]}
     """
     schema: dict[str, Any] = json.loads(
         files("thresher.release").joinpath("release.schema.json").read_text("utf-8")
@@ -33,9 +38,10 @@ def check_document(about: object) -> None:
     """Raise a ReleaseError unless this is what a release.json may say."""
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ReleaseError("release.json is not that of a release")
-    if about.get("version") != VERSION:
+    if about.get("version") not in (VERSION, UNIT_VERSION):
         raise ReleaseError(
-            f"it is of version {repr(about.get('version'))[:80]}; this thresher reads {VERSION}"
+            f"it is of version {repr(about.get('version'))[:80]}; this thresher reads {VERSION} "
+            f"and {UNIT_VERSION}"
         )
     fault = fault_of(about, json_schema())
     if fault is not None:

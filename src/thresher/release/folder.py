@@ -28,12 +28,13 @@ from thresher.errors import ReleaseError, ThresherError
 from thresher.files import read_json
 from thresher.privacy.budget import Budget
 from thresher.privacy.measurements import Measurement, QueryMeasurement, TableMeasurement
+from thresher.privacy.unit import Unit
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.arrays import Expected, read_arrays
-from thresher.release.document import check_document, checksum_of
+from thresher.release.document import VERSION, check_document, checksum_of
 from thresher.release.release import Release
 from thresher.release.sources import (
     TOLERANCE,
@@ -114,12 +115,13 @@ def _read(folder: Path, about: dict[str, Any]) -> Release:
     schema = Schema.load(folder / "schema.json")
     if schema.fingerprint != about["schema"]:
         raise ReleaseError("schema.json is not the schema of this release")
-    n = int(about["n"])
-    queries = [*_read_queries(folder / "measurements.csv", schema, n)]
+    n, unit = int(about["n"]), _read_unit(about)
+    total = n * unit.parts
+    queries = [*_read_queries(folder / "measurements.csv", schema, total)]
     if len(queries) != about["measured_queries"]:
         raise ReleaseError("measurements.csv has not as many lines as release.json says")
     measurements: list[Measurement] = [*queries]
-    measurements += _read_tables(folder, about["measured_tables"], schema, n)
+    measurements += _read_tables(folder, about["measured_tables"], schema, total)
     release = Release(
         schema=schema,
         n=n,
@@ -133,9 +135,21 @@ def _read(folder: Path, about: dict[str, Any]) -> Release:
         is_secure=about["secure_randomness"],
         created=about["created"],
         versions=about["versions"],
+        unit=unit,
+        n_sigma=float(about.get("n_sigma", 0.0)),
     )
     _check_promise(release, about["promise"])
     return release
+
+
+def _read_unit(about: dict[str, Any]) -> Unit:
+    given = dict(about.get("unit") or {})
+    if "rows_per_person" in given:
+        given["rows_per_person"] = int(given["rows_per_person"])
+    unit = Unit.from_json(given)
+    if about["version"] == VERSION and unit != Unit():
+        raise ReleaseError("release.json is of version 1, which knows no such unit")
+    return unit
 
 
 def _read_budget(given: dict[str, Any]) -> Budget:

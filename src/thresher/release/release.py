@@ -5,7 +5,7 @@ they cost, and the source of its answers. Using it costs no privacy, however oft
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache, cached_property
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from thresher.errors import ParameterError, QueryError, ReleaseError
 from thresher.privacy.budget import Budget, epsilon_of
 from thresher.privacy.measurements import Measurement
+from thresher.privacy.unit import Unit
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
@@ -48,7 +49,7 @@ class Release:
 
     Attributes:
         schema: The public description of the columns.
-        n: The number of records, which is public.
+        n: The number of records, persons or rows (`unit.counted`): public, or measured.
         workload: The thresholds it was fitted for.
         mechanism: The mechanism's name.
         settings: The mechanism's parameters.
@@ -59,6 +60,8 @@ class Release:
         is_secure: Whether the noise came from secure randomness, as a published release needs.
         created: When it was made (UTC).
         versions: The versions of the libraries that made it.
+        unit: What the promise protects, and how it was counted.
+        n_sigma: The standard deviation of the noise of n; 0 if n is public.
     """
 
     schema: Schema
@@ -73,6 +76,8 @@ class Release:
     is_secure: bool
     created: str
     versions: Mapping[str, str]
+    unit: Unit = field(default_factory=Unit)
+    n_sigma: float = 0.0
 
     @classmethod
     def now(cls, **contents: Any) -> "Release":
@@ -86,7 +91,7 @@ class Release:
     @property
     def delta(self) -> Fraction:
         """The δ of its promise: as given, or 1/n² (and below 1 even for a single record)."""
-        return self.budget.delta or Fraction(1, max(2, self.n) ** 2)
+        return self.budget.delta or Fraction(1, max(2, self.unit.worth(self.n)) ** 2)
 
     @property
     def epsilon(self) -> float:
@@ -124,7 +129,8 @@ class Release:
 
     @cached_property
     def _uncertainty(self) -> Uncertainty:
-        return Uncertainty(self.source.variances(self.measurements, self.workload))
+        variances = self.source.variances(self.measurements, self.workload)
+        return Uncertainty(variances, self.n_sigma / self.n)
 
     def _checked(self, query: Query | str) -> Query:
         if isinstance(query, str):

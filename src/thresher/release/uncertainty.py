@@ -72,6 +72,8 @@ class Uncertainty:
 
     Args:
         variances: The variances, by the source of the answers.
+        total_noise: The standard deviation of the noise of n, as a fraction of n; 0 if n is public.
+            An answer is a count over n, so this is an error of so large a part of the answer.
 
     Example:
         >>> import thresher as th
@@ -84,8 +86,9 @@ class Uncertainty:
         2.771859
     """
 
-    def __init__(self, variances: Variances) -> None:
+    def __init__(self, variances: Variances, total_noise: float = 0.0) -> None:
         self._variances = variances
+        self._total_margin = NORMAL_95 * total_noise
         # Streams of millions of queries pass here, so each kind is worked out once.
         self._kind_margins = lru_cache(REMEMBERED)(self._of_kind)
 
@@ -96,6 +99,8 @@ class Uncertainty:
         margin, measured = self._kind_margins(names, tuple(map(len, codes)), query.r)
         if measured:
             margin = min(margin, measured.get(codes, margin))
+        if self._total_margin:
+            margin = math.hypot(margin, self._total_margin * answer)
         # The truth is between 0 and 1, so no error is larger than this.
         largest = answer if answer > 0.5 else 1.0 - answer
         if margin < largest:

@@ -18,7 +18,8 @@ from thresher.privacy.measurements import (
     measured_queries,
     measured_tables,
 )
-from thresher.release.document import FORMAT, VERSION, checksum_of, seal_of
+from thresher.privacy.unit import Unit
+from thresher.release.document import FORMAT, UNIT_VERSION, VERSION, checksum_of, seal_of
 from thresher.schema import Schema
 
 if TYPE_CHECKING:
@@ -88,11 +89,13 @@ def _about(
     budget = release.budget
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if release.unit == Unit() else UNIT_VERSION,
         "created": release.created,
         "mechanism": release.mechanism,
         "settings": dict(release.settings),
         "n": release.n,
+        "n_sigma": release.n_sigma,
+        "unit": release.unit.as_json(),
         "schema": release.schema.fingerprint,
         "promise": {"epsilon": release.epsilon, "delta": float(release.delta)},
         "budget": {

@@ -34,18 +34,18 @@ def measured(release: Release) -> Markup:
         parts.append(_agreement(release, queries, tables))
         parts += [_listed_queries(release, queries)] if queries else []
     if tables:
-        parts.append(_listed_tables(tables))
+        parts.append(_listed_tables(release, tables))
     return section("What was measured, and how noisy it is", *parts)
 
 
 def _in_short(
     release: Release, queries: list[QueryMeasurement], tables: list[TableMeasurement]
 ) -> str:
-    sigmas = [m.sigma for m in release.measurements]
+    sigmas = [m.sigma / release.unit.parts for m in release.measurements]
     low, high = min(sigmas), max(sigmas)
-    people, share = f"{low:.4g}", percent(low / release.n)
+    size, share = f"{low:.4g}", percent(low / release.n)
     if high > low:
-        people, share = f"{people} to {high:.4g}", f"{share} to {percent(high / release.n)}"
+        size, share = f"{size} to {high:.4g}", f"{share} to {percent(high / release.n)}"
     what = " and ".join(
         words
         for words, some in (
@@ -56,7 +56,7 @@ def _in_short(
     )
     return (
         f"{what} were counted, and noise was added to each count. The noise has a standard "
-        f"deviation of σ = {people} people, or {share} of all {release.n:,}."
+        f"deviation of σ = {size} {release.unit.counted}, or {share} of all {release.n:,}."
     )
 
 
@@ -117,13 +117,13 @@ def _listed_queries(release: Release, queries: list[QueryMeasurement]) -> Markup
     return details(summary, table(heads, rows))
 
 
-def _listed_tables(tables: list[TableMeasurement]) -> Markup:
+def _listed_tables(release: Release, tables: list[TableMeasurement]) -> Markup:
     rows = (
         (f"{m.threshold.r} of: {', '.join(m.threshold.features)}", f"{m.counts.size:,}",
-         f"{m.sigma:.4g}", percent(m.noise))
+         f"{m.sigma / release.unit.parts:.4g}", percent(m.noise))
         for m in tables[:MOST_LISTED]
     )  # fmt: skip
-    heads = ("table", "cells", "σ of a cell (people)", "σ of a cell (share)")
+    heads = ("table", "cells", f"σ of a cell ({release.unit.counted})", "σ of a cell (share)")
     return details(f"The {'first ' if len(tables) > MOST_LISTED else ''}tables", table(heads, rows))
 
 

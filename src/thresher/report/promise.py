@@ -4,6 +4,7 @@ import json
 import math
 
 from thresher.privacy.budget import epsilon_of
+from thresher.privacy.unit import Unit
 from thresher.release import Release
 from thresher.report.drawing import percent
 from thresher.report.markup import Markup, details, section, table, tag
@@ -13,8 +14,9 @@ def in_short(release: Release) -> str:
     """The release in one sentence."""
     work = release.workload
     thresholds = "1 threshold" if len(work) == 1 else f"{len(work):,} thresholds"
+    number = f"{'about ' if release.n_sigma else ''}{release.n:,} {release.unit.counted}"
     return (
-        f"Made from {release.n:,} records with {len(release.schema)} features, for {thresholds} "
+        f"Made from {number} with {len(release.schema)} features, for {thresholds} "
         f"({work.query_count:,} queries), with ε = {release.epsilon:.4g} and "
         f"δ = {float(release.delta):.2g}."
     )
@@ -31,19 +33,31 @@ def promise(release: Release) -> Markup:
         )  # fmt: skip
     sure = 1 / (1 + math.exp(-epsilon)) if epsilon < 700 else 1.0
     certainty = percent(sure) if sure < 0.9995 else "more than 99.9 %"
+    yours, unsure = _whose(release.unit)
     return section(
         "The promise",
-        tag("p", "Whoever studies this release learns almost the same about you as if your record "
-            "had been replaced by anybody else’s. This holds against somebody who knows every "
-            "other record, knows how the release was made, and can compute without limit."),
-        tag("p", f"“Almost” is a number: ε = {epsilon:.4g}. Somebody who cannot tell which of two "
-            "records is yours, and guesses at even odds, can become at most "
-            f"{certainty} sure by reading all of the release. "
+        tag("p", f"Whoever studies this release learns almost the same about you as if {yours}. "
+            "This holds against somebody who knows every other record, knows how the release was "
+            "made, and can compute without limit."),
+        tag("p", f"“Almost” is a number: ε = {epsilon:.4g}. Somebody who cannot tell {unsure}, "
+            f"and guesses at even odds, can become at most {certainty} sure by reading all of the "
+            "release. "
             f"δ = {float(release.delta):.2g} is a small allowance for this rule to fail."),
         tag("p", "It does not mean that nothing is learned about people like you: what is true of "
             "many shows with or without your record. And it counts this release only. Releases "
             "made from the same records add up; the holder’s ledger keeps that account."),
     )  # fmt: skip
+
+
+def _whose(unit: Unit) -> tuple[str, str]:
+    """What it would be like without you, and what somebody guesses about you."""
+    one = "your record" if unit.person is None else "all your rows"
+    if unit.neighbours == "replace":
+        have = "had" if unit.person is None else "together had"
+        which = "which of two records is yours" if unit.person is None else "which of two is you"
+        return f"{one} {have} been replaced by anybody else’s", which
+    gone = "your record was" if unit.person is None else "all your rows were"
+    return f"{gone} not there", "whether you are in the data"
 
 
 def spent(release: Release) -> Markup:
@@ -79,6 +93,10 @@ def spent(release: Release) -> Markup:
 def made(release: Release) -> Markup:
     """Everything that somebody needs who makes it again."""
     facts = {
+        "protects": f"whether {release.unit.described}",
+        f"number of {release.unit.counted}": (
+            f"measured, with noise of σ = {release.n_sigma:.4g}" if release.n_sigma else "public"
+        ),
         "mechanism": release.mechanism,
         **{key: _plain(value) for key, value in release.settings.items()},
         "answers come from": release.source.kind,
