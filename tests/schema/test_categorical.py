@@ -97,6 +97,12 @@ def test_a_range_is_written_where_it_can_be_read_back():
     schema = Schema([GRADE])
     assert Query.parse("grade=A..C", schema).text(schema) == "all of: grade=A..C"
     assert Query.parse("grade=B...C", schema).text(schema) == "all of: grade in {B.,C}"
+    dotted = Categorical(
+        name="x", categories=("a..b", "c", "d"), ordered=True, nulls="c", outside="c"
+    )
+    assert Query.parse("x=..c", Schema([dotted])).text(Schema([dotted])) == (
+        'all of: x in {"a..b",c}'
+    )
 
 
 @pytest.mark.parametrize("text", ["grade=C..A", "grade=A..Z", "grade=A..unknown"])

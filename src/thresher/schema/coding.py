@@ -26,6 +26,9 @@ from thresher.schema.cells import (
 
 Whole = npt.NDArray[np.int64]
 
+USUAL_SECONDS = np.array(["0001-01-01", "9999-12-31"], dtype="datetime64[s]")
+"""Time stamps between these are spelled many at once, if they have no fraction of a second."""
+
 
 def bare(name: str, column: pa.Array) -> pa.Array:
     """A column's cells as an array of a plain type.
@@ -241,7 +244,22 @@ def _spelling_of_ticks(kind: pa.DataType) -> Callable[[Whole], list[str | None]]
 
 def _instants(ticks: Whole, unit: str, *, zoned: bool) -> list[str | None]:
     instants = ticks.astype(np.int64).view(f"datetime64[{unit}]")
-    return [instant_spelling(instant, zoned=zoned) for instant in instants]
+    seconds = instants.astype("datetime64[s]")
+    usual = (seconds >= USUAL_SECONDS[0]) & (seconds < USUAL_SECONDS[1])
+    usual &= seconds.astype(instants.dtype) == instants
+    spelled = np.empty(len(ticks), dtype=object)
+    spelled[usual] = _spelled_seconds(seconds[usual], zoned=zoned)
+    spelled[~usual] = [instant_spelling(instant, zoned=zoned) for instant in instants[~usual]]
+    return list(spelled)
+
+
+def _spelled_seconds(seconds: npt.NDArray[Any], *, zoned: bool) -> npt.NDArray[Any]:
+    """What `instant_spelling` gives for whole seconds of years with four digits."""
+    texts = np.datetime_as_string(seconds)
+    if zoned:
+        return np.char.add(texts, "Z").astype(object)
+    days = seconds.astype("datetime64[D]")
+    return np.where(days == seconds, np.datetime_as_string(days), texts).astype(object)
 
 
 def _numbers_in_text(column: pa.Array, written: str) -> npt.NDArray[np.float64]:
