@@ -215,3 +215,11 @@ def test_a_range_of_dates_is_written_as_one():
     assert Query.parse("admitted=2019..2019", schema).text(schema) == (
         "all of: admitted=2019-01..2019-12"
     )
+
+
+def test_the_29th_of_february_of_far_years_is_a_day():
+    far = ["-2000-02-29", "-004-02-29", "0000-02-29", "10000-02-29", "12024-02-29"]
+    strict = dates("month", nulls="2019-01", outside="far", extra=("far",))
+    column = pa.array([np.datetime64(text, "s") for text in far], pa.timestamp("s"))
+    assert strict.encode(column).tolist() == [strict.code_of("far")] * 5
+    assert strict.encode(pa.array(far)).tolist() == [strict.code_of("far")] * 5
