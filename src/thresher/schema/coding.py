@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thresher.errors import DataError
+from thresher.schema.amounts import NEGATIVE, NO_DIGIT, PATTERNS, PLAIN, amount_of
 from thresher.schema.cells import (
     BLANKS,
     LARGEST_INTEGER,
@@ -24,6 +25,9 @@ from thresher.schema.cells import (
 )
 
 Whole = npt.NDArray[np.int64]
+
+USUAL_SECONDS = np.array(["0001-01-01", "9999-12-31"], dtype="datetime64[s]")
+"""Time stamps between these are spelled many at once, if they have no fraction of a second."""
 
 
 def bare(name: str, column: pa.Array) -> pa.Array:
@@ -50,7 +54,7 @@ def bare(name: str, column: pa.Array) -> pa.Array:
         if str(column.type) == "string_view":
             return bare(name, column.cast(pa.large_string()))
     except pa.ArrowException:
-        raise _refused(name, column.type, "which cannot be unpacked: convert it to text") from None
+        raise refused(name, column.type, "which cannot be unpacked: convert it to text") from None
     return _readable(column) if is_text(column) else column
 
 
@@ -87,17 +91,24 @@ def spellings_of(name: str, column: pa.Array) -> pa.Array:
         return _number_spellings(pa.array(numbers_of(name, column), from_pandas=True))
     spell = _spelling_of_ticks(kind)
     if spell is None:
-        raise _refused(name, kind, "which has no categories: convert it to text")
+        raise refused(name, kind, "which has no categories: convert it to text")
     width = pa.int32() if kind.bit_width == 32 else pa.int64()
     return _by_distinct_value(column.view(width), spell)
 
 
-def numbers_of(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
+def numbers_of(name: str, column: pa.Array, written: str = PLAIN) -> npt.NDArray[np.float64]:
     """A column's cells as doubles, NaN where there is no number to read.
+
+    Args:
+        name: The column's name, for messages.
+        column: The cells.
+        written: How texts write numbers: see `thresher.schema.amounts`.
 
     Example:
         >>> numbers_of("x", pa.array(["5", "five", None])).tolist()
         [5.0, nan, nan]
+        >>> numbers_of("x", pa.array(["$5", "1,200.50 EUR"]), "money").tolist()
+        [5.0, 1200.5]
     """
     column = bare(name, column)
     kind = column.type
@@ -106,15 +117,36 @@ def numbers_of(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
     if pa.types.is_decimal(kind):
         column = column.cast(pa.string())  # read as text, decimals round correctly
     if is_text(column):
-        return _numbers_in_text(column)
+        return _numbers_in_text(column, written)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise _refused(
+        raise refused(
             name, kind, "where the schema expects numbers: convert it, or describe it as "
             "categorical",
         )  # fmt: skip
     return np.array(
         column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float
     )
+
+
+def codes_of_texts(
+    name: str, column: pa.Array, code_of: Callable[[str], int], missing: int
+) -> Whole:
+    """The codes of cells, each by a function of its spelling.
+
+    Args:
+        name: The column's name, for messages.
+        column: The cells.
+        code_of: The code of a spelling. It is asked once for each that occurs.
+        missing: The code of missing and blank cells.
+
+    Example:
+        >>> codes_of_texts("x", pa.array(["a", None, "bcd"]), len, missing=7).tolist()
+        [1, 7, 3]
+    """
+    encoded = spellings_of(name, column).dictionary_encode()
+    codes = [code_of(text) if text else missing for text in encoded.dictionary.to_pylist()]
+    places: Whole = np.asarray(pc.fill_null(encoded.indices, len(codes)))
+    return np.array([*codes, missing], dtype=np.int64)[places]
 
 
 def label_codes(
@@ -142,7 +174,13 @@ def label_codes(
     return coded
 
 
-def _refused(name: str, kind: pa.DataType, why: str) -> DataError:
+def refused(name: str, kind: pa.DataType, why: str) -> DataError:
+    """The error for a column of a type that a feature cannot have.
+
+    Example:
+        >>> print(refused("x", pa.bool_(), "where numbers are expected"))
+        column 'x' is of type bool, where numbers are expected
+    """
     return DataError(f"column {name!r} is of type {kind}, {why}")
 
 
@@ -206,14 +244,44 @@ def _spelling_of_ticks(kind: pa.DataType) -> Callable[[Whole], list[str | None]]
 
 def _instants(ticks: Whole, unit: str, *, zoned: bool) -> list[str | None]:
     instants = ticks.astype(np.int64).view(f"datetime64[{unit}]")
-    return [instant_spelling(instant, zoned=zoned) for instant in instants]
+    seconds = instants.astype("datetime64[s]")
+    usual = (seconds >= USUAL_SECONDS[0]) & (seconds < USUAL_SECONDS[1])
+    usual &= seconds.astype(instants.dtype) == instants
+    spelled = np.empty(len(ticks), dtype=object)
+    spelled[usual] = _spelled_seconds(seconds[usual], zoned=zoned)
+    spelled[~usual] = [instant_spelling(instant, zoned=zoned) for instant in instants[~usual]]
+    return list(spelled)
 
 
-def _numbers_in_text(column: pa.Array) -> npt.NDArray[np.float64]:
+def _spelled_seconds(seconds: npt.NDArray[Any], *, zoned: bool) -> npt.NDArray[Any]:
+    """What `instant_spelling` gives for whole seconds of years with four digits."""
+    texts = np.datetime_as_string(seconds)
+    if zoned:
+        return np.char.add(texts, "Z").astype(object)
+    days = seconds.astype("datetime64[D]")
+    return np.where(days == seconds, np.datetime_as_string(days), texts).astype(object)
+
+
+def _numbers_in_text(column: pa.Array, written: str) -> npt.NDArray[np.float64]:
     try:
         numbers = column.cast(pa.float64())
     except pa.ArrowInvalid:
         # Arrow reads all cells or none. Both parsers round correctly, so that a cell means the
         # same number whichever of them reads it.
+        if written != PLAIN:
+            return _amounts_in_text(column, written)
         return np.array([number_of(cell) for cell in column.to_pylist()], dtype=float)
     return np.array(numbers.to_numpy(zero_copy_only=False), dtype=float)
+
+
+def _amounts_in_text(column: pa.Array, written: str) -> npt.NDArray[np.float64]:
+    texts = pc.utf8_trim(column, characters=BLANKS)
+    usual = pc.match_substring_regex(texts, rf"\A{PATTERNS[written]}\z")
+    digits = pc.replace_substring_regex(pc.if_else(usual, texts, None), NO_DIGIT, "")
+    amounts = np.array(digits.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=float)
+    negative = np.asarray(pc.fill_null(pc.match_substring_regex(texts, NEGATIVE), False))
+    amounts = np.where(negative, -amounts, amounts)
+    rest = np.flatnonzero(np.asarray(pc.fill_null(pc.invert(usual), False)))
+    unusual = texts.take(pa.array(rest)).to_pylist()
+    amounts[rest] = [amount_of(text, written) for text in unusual]
+    return amounts
