@@ -10,7 +10,7 @@ column if no record has it.
 
 import json
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from thresher.data.batches import Batches, among
 from thresher.data.packed import BROKEN, BYTE_ORDER_MARK, open_binary
 from thresher.errors import DataError
 from thresher.schema.cells import spelling
+from thresher.schema.coding import spellings_of
 from thresher.schema.labels import is_storable
 
 BLOCK_BYTES = 1 << 20
@@ -87,16 +88,19 @@ def _columns(path: Path, records: Iterator[Record], wanted: Collection[str] | No
 
 
 def _batch(rows: list[Record], schema: pa.Schema) -> pa.RecordBatch:
-    columns = [
-        pa.array([_text(row.get(name)) for row in rows], pa.large_string()) for name in schema.names
-    ]
+    columns = [_spelled(name, [row.get(name) for row in rows]) for name in schema.names]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def _text(cell: Any) -> str | None:
-    if cell.__class__ is str and cell.isascii():
-        return str(cell)
-    return spelling(cell)
+def _spelled(name: str, cells: list[Any]) -> pa.Array:
+    """The spelling of every cell; columns of text and of numbers take a shorter way to it."""
+    kinds = set(map(type, cells)) - {type(None)}
+    if kinds == {str}:
+        with suppress(UnicodeEncodeError):  # half a character
+            return pa.array(cells, pa.large_string())
+    if kinds == {float}:
+        return spellings_of(name, pa.array(cells, pa.float64())).cast(pa.large_string())
+    return pa.array(map(spelling, cells), pa.large_string())
 
 
 def _records(path: Path, stack: ExitStack) -> Iterator[Record]:
