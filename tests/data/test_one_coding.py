@@ -443,15 +443,17 @@ def test_one_missing_number_recodes_no_long_number():
     assert outcome(pd.DataFrame({"x": [*numbers[:2], None]}), ids) == [0, 1, 2]
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "pandas", "polars"])
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet", "pandas", "polars"])
 def test_a_draft_of_one_kind_of_source_reads_every_other(tmp_path, kind):
     frame = pd.DataFrame(
         {"flag": [True, False, True], "day": pd.to_datetime(["2020-03-01", "2020-03-02", None])}
     )
     frame.to_csv(tmp_path / "x.csv", index=False)
     frame.to_parquet(tmp_path / "x.parquet")
+    frame.to_json(tmp_path / "x.jsonl", orient="records", lines=True, date_format="iso")
     sources = {
-        "csv": tmp_path / "x.csv", "parquet": tmp_path / "x.parquet", "pandas": frame,
+        "json": tmp_path / "x.jsonl", "csv": tmp_path / "x.csv",
+        "parquet": tmp_path / "x.parquet", "pandas": frame,
         "polars": pl.from_pandas(frame), "mixed": frame.astype(object),
     }  # fmt: skip
     draft = draft_schema(sources[kind]).schema
@@ -459,7 +461,7 @@ def test_a_draft_of_one_kind_of_source_reads_every_other(tmp_path, kind):
         records = read(source, draft)
         labels = [[f.labels[code] for code in records.codes(f.name)] for f in draft]
         assert [label.lower() for label in labels[0]] == ["true", "false", "true"]
-        assert labels[1] == ["2020-03-01", "2020-03-02", "(other)"]
+        assert labels[1] == ["2020-03-01", "2020-03-02", "unknown"]
 
 
 BROKEN_TEXT = pa.StringArray.from_buffers(

@@ -59,12 +59,12 @@ def draft_schema(
         ('F', 'M', '(other)')
     """
     # Imported here, since Arrow loads slowly and only a draft needs it.
-    from thresher.schema.draft import Draft
+    from thresher.schema.draft import Draft, LeftOut
 
     with ExitStack() as stack:
         opened = open_batches(source, stack, columns, line_breaks_in_cells=line_breaks_in_cells)
         names = _chosen(opened, columns)
-        draft = Draft(names)
+        draft = Draft(names, asked=columns or ())
         rows = 0
         for batch in opened.batches:
             draft.add(batch)
@@ -74,11 +74,11 @@ def draft_schema(
     if not rows:
         raise DataError(f"{opened.described} holds no records")
     guesses = draft.guesses()
-    left_out = {name: "it has no values" for name, guess in guesses.items() if guess is None}
-    features = [guess for guess in guesses.values() if guess is not None]
+    left_out = {name: guess.reason for name, guess in guesses.items() if isinstance(guess, LeftOut)}
+    features = [guess for guess in guesses.values() if not isinstance(guess, LeftOut)]
     if not features:
         raise DataError(f"{opened.described} has no column that could be a feature")
-    return DraftedSchema(Schema(features), left_out)
+    return DraftedSchema(Schema(features), left_out, tuple(draft.notes()))
 
 
 def _chosen(opened: Batches, columns: Collection[str] | None) -> list[str]:
