@@ -4,12 +4,14 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from thresher.errors import DataError
+from thresher.schema.coding import spellings_of
 from thresher.schema.draft.sentinels import NUMBERS, Range, without_codes
 
 MOST_ODD = 20
@@ -42,7 +44,8 @@ class Reading:
     Example:
         >>> from thresher.schema.coding import numbers_of
         >>> reading = Reading(lambda cells: numbers_of("x", cells))
-        >>> reading.add(pa.array(["5", "7", "none"]), pa.array(["5", "7", "none"]), np.ones(3, int))
+        >>> values = pa.array(["5", "7", "none"])
+        >>> reading.add(values, Texts("x", values), np.ones(3, int))
         >>> reading.cells, reading.range().high, sorted(reading.odd)
         (2, 7.0, ['none'])
         >>> reading.complete
@@ -59,16 +62,18 @@ class Reading:
     _high: float = -math.inf
     _suspected: Counter[float] = field(default_factory=Counter)
 
-    def add(self, values: pa.Array, texts: pa.Array, cells: Cells) -> None:
+    def add(self, values: pa.Array, texts: "Texts", cells: Cells) -> None:
         """Look at some more values, which differ from each other, and the cells of each."""
         if self.given_up:
             return
         try:
             places = self.read(values)
         except DataError:  # of a type that is read by its spelling
-            places = self.read(texts)
+            places = self.read(texts.all)
         sound = np.isfinite(places)
-        self.odd.update(texts.filter(pa.array(~sound)).slice(0, 2 * MOST_ODD + 1).to_pylist())
+        if not sound.all():
+            odd = texts.all.filter(pa.array(~sound))
+            self.odd.update(odd.slice(0, 2 * MOST_ODD + 1).to_pylist())
         if len(self.odd) > MOST_ODD:
             self.given_up = True
             self.odd.clear()
@@ -98,3 +103,28 @@ class Reading:
         rest = places[~suspected]
         self._low = min(self._low, float(rest.min(initial=math.inf)))
         self._high = max(self._high, float(rest.max(initial=-math.inf)))
+
+
+class Texts:
+    """The spellings of some values, made when they are first needed.
+
+    Args:
+        name: The column's name.
+        values: The values.
+
+    Example:
+        >>> Texts("x", pa.array([1.5, 2])).all.to_pylist()
+        ['1.5', '2']
+    """
+
+    def __init__(self, name: str, values: pa.Array) -> None:
+        self._name, self._values = name, values
+
+    @cached_property
+    def all(self) -> pa.Array:
+        """The spellings."""
+        return spellings_of(self._name, self._values)
+
+    def check(self) -> None:
+        """Raise if values of this type have no spelling."""
+        spellings_of(self._name, self._values.slice(0, 0))

@@ -3,7 +3,6 @@
 import math
 import re
 from datetime import date
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +13,7 @@ from thresher.schema.cells import UNREADABLE
 from thresher.schema.coding import bare, days_of, is_text, numbers_of, spellings_of
 from thresher.schema.days import STEPS
 from thresher.schema.draft.distinct import DistinctValues
-from thresher.schema.draft.readings import Cells, Places, Reading
+from thresher.schema.draft.readings import Cells, Places, Reading, Texts
 from thresher.schema.draft.sentinels import DAYS
 from thresher.schema.labels import is_label
 
@@ -66,7 +65,7 @@ class Seen:
             if not len(cells):
                 return
             counted = pc.value_counts(cells)
-            texts = _Texts(self.name, counted.field("values"))
+            texts = Texts(self.name, counted.field("values"))
             texts.check()
         except (DataError, pa.ArrowException):  # of a type that no feature has
             self.kinds.add("other")
@@ -87,7 +86,7 @@ class Seen:
         self.missing += len(column) - len(cells)
         return cells
 
-    def _look(self, values: pa.Array, texts: "_Texts", times: Cells) -> None:
+    def _look(self, values: pa.Array, texts: Texts, times: Cells) -> None:
         self.kinds.add(_kind(values))
         self.values.add(values, times)
         readings = [self.plain, self.money, self.percent, self.days]
@@ -95,8 +94,7 @@ class Seen:
             self._look_at_texts(values, times)
             readings += [self.decimal_comma, self.other_dates]
         for reading in readings:
-            if not reading.given_up:
-                reading.add(values, texts.all, times)
+            reading.add(values, texts, times)
         if not self.too_many:
             self.labels.update(filter(fits_on_a_line, texts.all.to_pylist()))
             self.too_many = len(self.labels) > MOST_CATEGORIES
@@ -118,21 +116,6 @@ class Seen:
                 if np.isfinite(longer).sum() > np.isfinite(days).sum():
                     days, self.longest_step = longer, place
         return np.where((days >= FIRST_DAY) & (days <= LAST_DAY), days, np.nan)
-
-
-class _Texts:
-    """The spellings of some values, made when they are first needed."""
-
-    def __init__(self, name: str, values: pa.Array) -> None:
-        self._name, self._values = name, values
-
-    @cached_property
-    def all(self) -> pa.Array:
-        return spellings_of(self._name, self._values)
-
-    def check(self) -> None:
-        """Raise if values of this type have no spelling."""
-        spellings_of(self._name, self._values.slice(0, 0))
 
 
 def fits_on_a_line(text: str | None) -> bool:
