@@ -43,8 +43,30 @@ def test_draft_as_json(data):
     done = CliRunner().invoke(app, ["schema", "draft", str(data), "-o", str(target), "--json"])
     assert done.exit_code == 0
     assert json.loads(done.stdout) == {
-        "schema": str(target), "features": ["age", "sex"], "left_out": ["name"],
+        "schema": str(target), "features": ["age", "sex"], "notes": [],
+        "left_out": {"name": "nearly every record has a different value (an identifier)"},
     }  # fmt: skip
+
+
+def test_draft_of_some_columns_of_several_files(data):
+    target = data.parent / "schema.json"
+    (data.parent / "more.csv").write_text("sex;age;person_id\nF;999;7\n")
+    options = ["-o", str(target), "--columns", 'sex, "age"']
+    done = CliRunner().invoke(app, ["schema", "draft", f"{data.parent}/*.csv", *options])
+    assert done.exit_code == 0, done.output
+    assert Schema.load(target).names == ("sex", "age")
+    assert Schema.load(target)["age"].high == 28
+    done = CliRunner().invoke(app, ["schema", "draft", str(data), "--columns", "age,,sex"])
+    assert done.exit_code != 0
+
+
+def test_draft_points_to_rows_of_one_person(data):
+    data.write_text("person_id,age\n" + "".join(f"{i // 2},{i % 9}\n" for i in range(200)))
+    target = data.parent / "schema.json"
+    done = CliRunner().invoke(app, ["schema", "draft", str(data), "-o", str(target)])
+    assert "left out: 'person_id': by its name, and with so many values" in done.stderr
+    assert "2.0 rows on average" in done.stderr
+    assert "--person person_id --rows-per-person G" in done.stderr
 
 
 def test_check(data):

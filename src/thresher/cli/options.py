@@ -97,7 +97,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="The private records: a CSV or Parquet file, or `adult`.",
+        help="The private records: a CSV, JSON lines or Parquet file, or a folder of them; or "
+        "`adult`.",
         callback=usable_path,
     ),
 ]

@@ -1,5 +1,6 @@
 """`thresher schema`: the public description of a table."""
 
+import csv
 from pathlib import Path
 from typing import Annotated
 
@@ -8,13 +9,19 @@ import typer
 from thresher.cli.console import counting, print_json, say, show
 from thresher.cli.options import AsJson, LineBreaks, usable_path
 from thresher.data.drafting import draft_schema
+from thresher.errors import ParameterError
 from thresher.schema import Schema
 from thresher.schema.draft import WARNING
 
 
 def draft(
     data: Annotated[
-        str, typer.Argument(metavar="DATA", help="A CSV or Parquet file.", callback=usable_path)
+        str,
+        typer.Argument(
+            metavar="DATA",
+            help="A CSV, JSON lines or Parquet file, a folder of these, or a pattern in quotes.",
+            callback=usable_path,
+        ),
     ],
     output: Annotated[
         Path,
@@ -22,6 +29,14 @@ def draft(
             "--output", "-o", metavar="FILE", help="Where the draft goes.", callback=usable_path
         ),
     ] = Path("schema.json"),
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Describe only these columns, set apart by commas. Default: all that can be "
+            "features, without survey weights and identifiers.",
+        ),
+    ] = None,
     line_breaks: LineBreaks = False,
     as_json: AsJson = False,
 ) -> None:
@@ -30,19 +45,42 @@ def draft(
     The draft tells which values occur, so it is NOT PRIVATE. Replace what was guessed by what is
     publicly known before you publish anything.
 
+    Columns that cannot be features or should not be (identifiers, free text, survey weights) are
+    left out, each with the reason.
+
     Example:
         thresher schema draft people.csv --output schema.json
     """
+    chosen = None if columns is None else _names(columns)
     with counting(f"reading {data}") as progress:
-        guessed, left_out = draft_schema(data, progress, line_breaks_in_cells=line_breaks)
-    guessed.save(output, warning=WARNING)
-    for name in left_out:
-        say(f"left out: {name!r} (empty, free text, or without a usable name: not a feature)")
+        drafted = draft_schema(data, progress, columns=chosen, line_breaks_in_cells=line_breaks)
+    drafted.schema.save(output, warning=WARNING)
+    for name, reason in drafted.left_out.items():
+        say(f"left out: {name!r}: {reason}")
+    for note in drafted.notes:
+        say(f"note: {note}")
     say(WARNING)
+    features = list(drafted.schema.names)
     if as_json:
-        print_json({"schema": str(output), "features": list(guessed.names), "left_out": left_out})
+        print_json(
+            {
+                "schema": str(output), "features": features, "left_out": drafted.left_out,
+                "notes": list(drafted.notes),
+            }
+        )  # fmt: skip
     else:
-        show(f"wrote {output}: {len(guessed)} features to review")
+        show(f"wrote {output}: {len(features)} features to review")
+
+
+def _names(columns: str) -> list[str]:
+    """The names in a list such as `a,b,"c, d"`."""
+    names = [name.strip() for name in next(csv.reader([columns], skipinitialspace=True), [])]
+    if not names or "" in names:
+        raise ParameterError(
+            "--columns must list names with commas between them, such as age,sex; a name with a "
+            "comma goes in double quotes"
+        )
+    return names
 
 
 def check(
