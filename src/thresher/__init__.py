@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from thresher.release.answer import Answer
     from thresher.release.folder import load
     from thresher.schema import Schema
-    from thresher.schema.features import Bins, Categorical, Feature, IntegerRange
+    from thresher.schema.features import Bins, Boolean, Categorical, Dates, Feature, IntegerRange
 else:
     __getattr__, __dir__ = attach(
         __name__,
@@ -65,7 +65,7 @@ else:
             "thresher.release.answer": "Answer",
             "thresher.release.folder": "load",
             "thresher.schema": "Schema",
-            "thresher.schema.features": "Bins Categorical Feature IntegerRange",
+            "thresher.schema.features": "Bins Boolean Categorical Dates Feature IntegerRange",
         },
     )
 
@@ -76,12 +76,14 @@ __all__ = [
     "Answer",
     "Auto",
     "Bins",
+    "Boolean",
     "Budget",
     "BudgetError",
     "Categorical",
     "Condition",
     "Curator",
     "DataError",
+    "Dates",
     "Feature",
     "FeatureDistribution",
     "FutureError",

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from thresher import Bins, Categorical, IntegerRange, Schema, ThresherError, draft_schema, read
 from thresher.data import delimited
+from thresher.data.drafting import DraftedSchema
 
 FUZZ = settings(
     max_examples=100 * int(os.environ.get("THRESHER_FUZZ", "1")),
@@ -29,7 +30,8 @@ SCHEMA = Schema(
 PIECE = st.one_of(
     st.sampled_from(
         [b'"', b'""', b",", b"\n", b"\r", b"\r\n", b"\t", b"\0", b"\xef\xbb\xbf", b"a,b,c\n", b"1",
-         b"x", b"none", b"1e999", b"\xff\xfe", b"\x80", "é".encode(),
+         b"x", b"none", b"1e999", b";", b"|", b'{"a":', b"}", b'{"a": 1, "b": "x", "c": 0.5}\n',
+         b"\xff\xfe", b"\x80", "é".encode(),
          "é".encode("utf-16"), b"\x1b[2J"]
     ),
     st.binary(max_size=6),
@@ -39,7 +41,7 @@ CONTENT = st.one_of(
     st.lists(PIECE, max_size=30).map(lambda pieces: b"a,b,c\n1,x,0.5\n" + b"".join(pieces)),
     st.text(max_size=60).map(lambda text: text.encode("utf-16", "surrogatepass")),
 )
-NAMES = ["x.csv", "x.tsv", "x.csv.gz", "x.csv.bz2", "x.csv.xz", "x.csv.zst", "x.parquet"]
+NAMES = ["x.csv", "x.tsv", "x.csv.gz", "x.csv.bz2", "x.csv.xz", "x.csv.zst", "x.parquet", "x.jsonl"]
 
 
 def check_words(fault):
@@ -55,8 +57,8 @@ def attempt(source, **options):
         except ThresherError as fault:
             check_words(fault)
         else:
-            if isinstance(result, tuple):
-                assert read(source, result[0], **options).n > 0
+            if isinstance(result, DraftedSchema):
+                assert read(source, result.schema, **options).n > 0
 
 
 @FUZZ

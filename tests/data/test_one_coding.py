@@ -1,11 +1,13 @@
 """One coding of a cell: replacing a record changes the codes of that record and of no other.
 
-Every way in is tested: pandas with the types that it chooses or is told, polars, Arrow types, CSV
-and Parquet. Reading fails before the replacement if and only if it fails after it.
+Every way in is tested: pandas with the types that it chooses or is told, polars, Arrow types, CSV,
+JSON lines, Parquet, and several files at once. Reading fails before the replacement if and only if
+it fails after it.
 """
 
 import csv
 import datetime as dt
+import json
 import math
 import os
 import uuid
@@ -250,7 +252,8 @@ def test_an_arrow_type_is_refused_or_coded_by_spelling(kind, pool, tmp_path):
     assert [codes != REFUSED for codes in told] == [labelled] * 2 + [numbers or words] * 2
     for wrapped in ("plain", "dictionary", "runs"):
         table = as_arrow(kind, wrapped)(pool).append_column("sure", pa.array([1] * len(pool)))
-        draft, left_out = draft_schema(table)
+        drafted = draft_schema(table)
+        draft, left_out = drafted.schema, list(drafted.left_out)
         assert read(table, draft).n == len(pool)
         assert ("x" in left_out) == ("x" not in draft.names)
 
@@ -304,6 +307,84 @@ def test_csv(tmp_path_factory, cells, replacement, alone, data):
     check_replacement(make, cells, replacement, place)
     for feature in FEATURES:
         assert outcome(make(cells), feature) == [expected(cell, feature) for cell in cells]
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+@given(
+    cells=st.lists(
+        st.one_of(TEXT_CELL, st.sampled_from(["1;5", "1,5", "\t", "a|b", ",,,", ";;;"])),
+        min_size=3, max_size=6,
+    )
+)  # fmt: skip
+@settings(max_examples=EXAMPLES // 3, deadline=None)
+def test_what_separates_cells_is_told_by_the_header_alone(tmp_path_factory, separator, cells):
+    path = tmp_path_factory.mktemp("csv") / "x.csv"
+
+    def make(column):
+        with path.open("w", encoding="utf-8", newline="") as file:
+            rows = [[cell, "b"] for cell in ["x", *column]]
+            csv.writer(file, delimiter=separator).writerows(rows)
+        return path
+
+    *cells, replacement = cells
+    check_replacement(make, cells, replacement, 0)
+    for feature in FEATURES:
+        assert outcome(make(cells), feature) == [expected(cell, feature) for cell in cells]
+
+
+JSON_CELL = st.one_of(
+    TEXT_CELL, st.none(), st.booleans(), st.integers(), st.floats(),
+    st.sampled_from([5, 5.0, 2**53 + 1, 10**30, True, "\ud800", "a\nb", " 1 ", [1], {"x": 1}]),
+)  # fmt: skip
+ABSENT = object()
+
+
+@given(
+    st.lists(st.one_of(JSON_CELL, st.just(ABSENT)), min_size=2, max_size=6), JSON_CELL, st.data()
+)
+@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+def test_json_lines(tmp_path_factory, cells, replacement, data):
+    """Numbers, texts and truth values may stand in one column, and a record may lack it."""
+    place = data.draw(st.integers(0, len(cells) - 1))
+    size, letters = data.draw(st.sampled_from([2, 1 << 17])), data.draw(st.booleans())
+    path = tmp_path_factory.mktemp("json") / "x.jsonl"
+
+    def make(column):
+        records = [{"y": 1} if cell is ABSENT else {"x": cell, "y": 1} for cell in column]
+        lines = (json.dumps(record, ensure_ascii=letters) for record in records)
+        path.write_text("\n".join(lines), encoding="utf-8", errors="surrogatepass")
+        return path
+
+    if not letters:  # half a character cannot be written as UTF-8, except as an escape
+        cells = ["x" if cell == "\ud800" else cell for cell in cells]
+        replacement = "x" if replacement == "\ud800" else replacement
+    cells = ["x", *cells]  # a record that stays has the column, so that the file does
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("thresher.data.batches.CHUNK_ROWS", size)
+        check_replacement(make, cells, replacement, place + 1)
+        for feature in FEATURES:
+            codes = [expected(None if cell is ABSENT else cell, feature) for cell in cells]
+            assert outcome(make(cells), feature) == codes
+
+
+@given(st.lists(TEXT_CELL, min_size=2, max_size=6), TEXT_CELL)
+@settings(max_examples=EXAMPLES // 3, deadline=None)
+def test_a_cell_is_coded_alike_in_whichever_file_it_stands(tmp_path_factory, cells, replacement):
+    """A column of numbers in one file and of text in the next, of different kinds."""
+    folder = tmp_path_factory.mktemp("parts")
+
+    def make(column):
+        with (folder / "1.csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([[c, "b"] for c in ["x", column[0]]])
+        lines = (json.dumps({"x": cell}) for cell in column[1:])
+        (folder / "2.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        pq.write_table(pa.table({"x": [1, 5]}), folder / "3.parquet")
+        return [folder / "1.csv", folder / "2.jsonl", folder / "3.parquet"]
+
+    for feature in FEATURES:
+        codes = outcome(make(cells), feature)
+        assert codes == [expected(cell, feature) for cell in [*cells, 1, 5]]
+        assert outcome(make([replacement, *cells[1:]]), feature)[1:] == codes[1:]
 
 
 # The examples of the attack on the first build.
@@ -373,7 +454,7 @@ def test_a_draft_of_one_kind_of_source_reads_every_other(tmp_path, kind):
         "csv": tmp_path / "x.csv", "parquet": tmp_path / "x.parquet", "pandas": frame,
         "polars": pl.from_pandas(frame), "mixed": frame.astype(object),
     }  # fmt: skip
-    draft, _ = draft_schema(sources[kind])
+    draft = draft_schema(sources[kind]).schema
     for source in sources.values():
         records = read(source, draft)
         labels = [[f.labels[code] for code in records.codes(f.name)] for f in draft]

@@ -104,7 +104,12 @@ def test_cells_with_line_breaks(tmp_path, end):
         read(path, SCHEMA)
     with pytest.raises(DataError, match="line 6: a quote is not closed"):
         draft_schema(path)
-    assert draft_schema(path, line_breaks_in_cells=True)[0].names == ("id", "age", "sex", "gain")
+    assert draft_schema(path, line_breaks_in_cells=True).schema.names == (
+        "id",
+        "age",
+        "sex",
+        "gain",
+    )
 
 
 def test_tsv(tmp_path):
@@ -269,7 +274,8 @@ def _frame(**columns):
 HEAD = "id,age,sex,gain\n"
 FAULTS = {
     "no such file": (lambda folder: folder / "none.csv", r"no file .*none\.csv"),
-    "folder": (lambda folder: folder, "there is no file"),
+    "folder": (lambda folder: folder, "no files of records in it"),
+    "no match": (lambda folder: folder / "part-*.csv", r"no file that matches .*part-\*\.csv"),
     "unknown ending": (_csv(CANARY, "x.docx"), "told by its ending"),
     "empty": (_raw(b"", "x.csv"), "is empty"),
     "blank": (_csv("\n\n"), "is empty"),
@@ -319,7 +325,29 @@ FAULTS = {
         lambda folder: pl.LazyFrame({"age": [CANARY]}).select(pl.col("age").cast(pl.Int64)),
         "the LazyFrame cannot be turned into an Arrow table",
     ),
-    "objects": (lambda folder: [CANARY], "records cannot be read from a list"),
+    "a list of words": (lambda folder: ["none.csv"], "there is no file none.csv"),
+    "no objects": (lambda folder: [], "records cannot be read from a list"),
+    "objects in a list": (lambda folder: [{"age": CANARY}], "records cannot be read from a list"),
+    "tabs by its ending": (_csv(f"id,age,sex,gain\n{CANARY},2,F,1\n", "x.tsv"), "rename it .*csv"),
+    "UTF-16": (_csv(CSV.encode("utf-16")), "it is in UTF-16, so save it as UTF-8"),
+    "more commas": (
+        _csv(f"age;sex;gain;what, a, b, c, d\n20;F;1;{CANARY}\n"),
+        "more commas than semicolons.*in quotation marks",
+    ),
+    "decimal commas": (_csv(f"{HEAD}{CANARY},20,F,1,5\n"), "5 fields.*separated by commas"),
+    "JSON, not an object": (_csv(f'{{"age": 1}}\n["{CANARY}"]\n', "x.jsonl"), "line 2: one JSON"),
+    "JSON, cut": (_csv(f'{{"age": 1, "sex": "{CANARY}\n', "x.jsonl"), "line 1: one JSON object"),
+    "JSON, deep": (_csv("[" * 100_000, "x.jsonl"), "line 1: one JSON object"),
+    "JSON, not UTF-8": (_csv(b'{"age": "\xff"}', "x.ndjson"), "line 1: one JSON object in UTF-8"),
+    "JSON, missing column": (
+        _csv(f'{{"id": "{CANARY}", "age": 1}}\n\n{{"gain": 1, "Sex": "F"}}', "x.jsonl"),
+        "lacks the column 'sex' .* among its 4: mind capitals",
+    ),
+    "JSON, long line": (
+        _csv(f'{{"age": 1}}\n{{"age": "{CANARY * 400_000}"}}', "x.jsonl"), "line 2: it has more",
+    ),
+    "JSON, blank": (_csv("\n \n", "x.jsonl"), "lacks the columns 'age', 'sex', 'gain'"),
+    "JSON, cut .gz": (_cut("x.jsonl.gz"), "damaged|line 1"),
 }  # fmt: skip
 
 

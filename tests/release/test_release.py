@@ -107,7 +107,7 @@ def test_all_answers_is_a_lazy_sequence(release, rows):
 
 @pytest.fixture(scope="module")
 def sample(release):
-    return release.sample(40_000, seed=1)
+    return release.sample(40_000, seed=1, labels=True)
 
 
 def test_values_of_a_sample_are_those_of_the_schema(sample):
@@ -134,6 +134,20 @@ def test_a_sample_encodes_back_to_the_codes_it_was_drawn_from(release, rows, sam
     for feature in SCHEMA:
         codes = records.codes(feature.name)[:500]
         assert np.array_equal(again.codes(feature.name), codes), feature.name
+
+
+def test_labels_beyond_the_numbers_are_missing_values(release, sample):
+    """So that a column of numbers has a mean, and scikit-learn takes it."""
+    plain = release.sample(40_000, seed=1)
+    for name, words in (("age", ["missing", "refused"]), ("income", ["unknown"])):
+        assert plain[name].dtype == float
+        assert np.array_equal(plain[name].isna(), sample[name].isin(words))
+        numbers = sample[name][~sample[name].isin(words)].astype(float)
+        assert plain[name].mean() == pytest.approx(numbers.mean())
+    assert plain[["town", "height", "rooms"]].equals(sample[["town", "height", "rooms"]])
+    records = th.read(plain, SCHEMA)
+    nulls = records.codes("age")[plain["age"].isna()]
+    assert set(nulls.tolist()) == {SCHEMA["age"].code_of(SCHEMA["age"].nulls)}
 
 
 def test_numbers_are_spread_over_their_bins(sample):

@@ -27,7 +27,8 @@ FRAME = pd.DataFrame(
 
 
 def test_every_guess_is_flagged():
-    guessed, left_out = draft_schema(FRAME)
+    drafted = draft_schema(FRAME)
+    guessed, left_out = drafted.schema, list(drafted.left_out)
     assert left_out == ["name", "empty"]
     assert guessed.unreviewed == guessed.names == ("age", "sex", "income", "flag", "code")
     assert all(feature.review.startswith("guessed") for feature in guessed)
@@ -41,7 +42,7 @@ def test_every_guess_is_flagged():
 
 
 def test_a_draft_reads_the_data_it_came_from():
-    guessed, _ = draft_schema(FRAME)
+    guessed = draft_schema(FRAME).schema
     records = read(FRAME, guessed)
     flags = [guessed["flag"].labels[code] for code in records.codes("flag")[:2]]
     assert [flag.lower() for flag in flags] == ["true", "false"]
@@ -51,7 +52,7 @@ def test_a_draft_reads_the_data_it_came_from():
 
 
 def test_the_warning_is_in_the_file(tmp_path):
-    guessed, _ = draft_schema(FRAME)
+    guessed = draft_schema(FRAME).schema
     guessed.save(tmp_path / "s.json", warning=draft.WARNING)
     content = json.loads((tmp_path / "s.json").read_text("utf-8"))
     assert "not itself private" in content["warning"]
@@ -71,7 +72,8 @@ def test_chunks_do_not_matter(tmp_path, monkeypatch):
 
 def test_a_nameless_index_column_is_left_out(tmp_path):
     FRAME[["age"]].to_csv(tmp_path / "x.csv")
-    guessed, left_out = draft_schema(tmp_path / "x.csv")
+    drafted = draft_schema(tmp_path / "x.csv")
+    guessed, left_out = drafted.schema, list(drafted.left_out)
     assert (guessed.names, left_out) == (("age",), [""])
 
 
@@ -86,7 +88,7 @@ def test_any_column_can_be_drafted_and_read(cells, as_text):
     texts = [None if c is None else str(c).encode("utf-8", "replace").decode() for c in cells]
     column = pd.Series(texts if as_text else cells, dtype=object)
     frame = pd.DataFrame({"x": column, "sure": 1})
-    guessed, _ = draft_schema(frame)
+    guessed = draft_schema(frame).schema
     assert set(guessed.unreviewed) == set(guessed.names)
     assert read(frame, guessed).n == len(cells)
 

@@ -157,6 +157,7 @@ def test_a_draft_lists_no_line_breaks():
     from thresher import draft_schema
 
     frame = pd.DataFrame({"sex": ["F", "a\nb", "\x1b[2J"], "bad\nname": ["x", "y", "z"]})
-    draft, left_out = draft_schema(frame)
+    drafted = draft_schema(frame)
+    draft, left_out = drafted.schema, list(drafted.left_out)
     assert draft["sex"].labels == ("F", "(other)")
     assert left_out == ["bad\nname"]

@@ -34,7 +34,8 @@ def draft(
         thresher schema draft people.csv --output schema.json
     """
     with counting(f"reading {data}") as progress:
-        guessed, left_out = draft_schema(data, progress, line_breaks_in_cells=line_breaks)
+        drafted = draft_schema(data, progress, line_breaks_in_cells=line_breaks)
+    guessed, left_out = drafted.schema, list(drafted.left_out)
     guessed.save(output, warning=WARNING)
     for name in left_out:
         say(f"left out: {name!r} (empty, free text, or without a usable name: not a feature)")

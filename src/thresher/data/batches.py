@@ -64,3 +64,24 @@ def refuse_duplicates(described: str, columns: list[str], wanted: Collection[str
     raise DataError(
         f"{described}: columns {first + 1} and {second + 1} have the same name{named}: rename one"
     )
+
+
+def refuse_missing(described: str, columns: Collection[str], wanted: Collection[str]) -> None:
+    """Raise if a column of the schema is not there.
+
+    Example:
+        >>> refuse_missing("x.csv", ["Age", "sex"], wanted=["age", "sex"])
+        Traceback (most recent call last):
+        thresher.errors.DataError: x.csv lacks the column 'age' of the schema among its 2: mind \
+capitals and blanks in 'age'
+    """
+    there = set(columns)
+    missing = [name for name in wanted if name not in there]
+    if missing:
+        spelled = {name.strip().casefold() for name in there}
+        near = [name for name in missing if name.casefold() in spelled]
+        raise DataError(
+            f"{described} lacks the column{'s' * (len(missing) > 1)} "
+            f"{', '.join(map(repr, missing))} of the schema among its {len(columns)}: "
+            + (f"mind capitals and blanks in {near[0]!r}" if near else "is there a header line?")
+        )

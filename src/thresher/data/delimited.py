@@ -1,7 +1,6 @@
-"""Records in a CSV or TSV file, compressed or not."""
+"""Records in a CSV file (separated by commas, semicolons, tabs or bars), compressed or not."""
 
 import csv
-import lzma
 import re
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack
@@ -12,8 +11,16 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from thresher.data.batches import Batches, among, refuse_duplicates
+from thresher.data.header import (
+    SEPARATORS,
+    first_line,
+    is_utf_16,
+    names_in,
+    refuse_other_separator,
+    separator_of,
+)
+from thresher.data.packed import BROKEN, BYTE_ORDER_MARK, open_binary
 from thresher.data.quotes import (
-    LINE_END,
     CheckedStream,
     LineBreaksInCells,
     OneRecordPerLine,
@@ -23,11 +30,6 @@ from thresher.data.quotes import (
 from thresher.errors import DataError
 
 CHUNK_BYTES = 2 << 20
-LONGEST_HEADER = 16 << 20
-COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-BROKEN = (pa.ArrowException, OSError, EOFError, lzma.LZMAError, UnicodeDecodeError)
-"""What a damaged file can raise. Their messages may quote a record."""
 UNEVEN = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 """What Arrow says of a row of the wrong length, before it quotes the row.
 
@@ -41,7 +43,7 @@ def open_delimited(
     r"""The records of a CSV or TSV file, which closes with the stack.
 
     Args:
-        path: The file; `.tsv` files are separated by tabs, others by commas.
+        path: The file. What separates its cells is told by its header: see `thresher.data.header`.
         stack: What closes the file.
         wanted: The columns to read, or None for all of them.
         line_breaks_in_cells: Whether a quoted cell may go on over several lines.
@@ -54,20 +56,14 @@ def open_delimited(
         ...     open_delimited(path, stack, None, line_breaks_in_cells=False).columns
         ['age', 'sex']
     """
-    delimiter = "\t" if path.name.lower().endswith(".tsv") else ","
     try:
-        stream = _binary(path, stack)
-        header, rest = _first_line(stream, line_breaks_in_cells)
+        stream = open_binary(path, stack)
+        header, rest = first_line(stream, line_breaks_in_cells)
     except BROKEN:
         raise DataError(_fault(path)) from None
     if not header.strip(b"\r\n"):
         raise DataError(f"{path} is empty: a header line and records are expected")
-    try:
-        columns = _names(header, delimiter, line_breaks_in_cells)
-    except QuoteError as fault:
-        raise DataError(_quote_fault(path, fault, line_breaks_in_cells)) from None
-    except (UnicodeDecodeError, csv.Error):
-        raise DataError(_fault(path)) from None
+    delimiter, columns = _dialect(path, header, wanted, line_breaks_in_cells)
     refuse_duplicates(str(path), columns, wanted)
     line = 1 + lines_in(header)
     check = (
@@ -83,16 +79,33 @@ def open_delimited(
         stack.callback(reader.close)
     except BROKEN as fault:
         if "Empty CSV file" in str(fault) and not checked.fault:
-            raise DataError(f"{path} holds no records") from None
-        raise _explained(path, fault, checked, line_breaks_in_cells) from None
+            return Batches(str(path), columns, iter(()))
+        raise _explained(path, fault, checked, delimiter, line_breaks_in_cells) from None
 
     def batches() -> Iterator[pa.RecordBatch]:
         try:
             yield from reader
         except BROKEN as fault:
-            raise _explained(path, fault, checked, line_breaks_in_cells) from None
+            raise _explained(path, fault, checked, delimiter, line_breaks_in_cells) from None
 
     return Batches(str(path), columns, batches())
+
+
+def _dialect(
+    path: Path, header: bytes, wanted: Collection[str] | None, line_breaks_in_cells: bool
+) -> tuple[str, list[str]]:
+    """What separates cells, and the names of the columns."""
+    try:
+        text = header.decode("utf-8")
+        delimiter = separator_of(path, text.strip("\r\n"))
+        columns = names_in(header, delimiter, line_breaks_in_cells)
+        refuse_other_separator(path, text, delimiter, wanted)
+    except QuoteError as fault:
+        raise DataError(_quote_fault(path, fault, line_breaks_in_cells)) from None
+    except (UnicodeDecodeError, csv.Error):
+        advice = ": it is in UTF-16, so save it as UTF-8" if is_utf_16(header) else ""
+        raise DataError(_fault(path) + advice) from None
+    return delimiter, columns
 
 
 def _reader(
@@ -125,51 +138,12 @@ def _reader(
     )
 
 
-def _binary(path: Path, stack: ExitStack) -> Any:
-    ending = path.suffix.lower()
-    if ending == ".xz":
-        return stack.enter_context(lzma.open(path))
-    return stack.enter_context(pa.input_stream(str(path), compression=COMPRESSIONS.get(ending)))
-
-
-def _first_line(stream: Any, line_breaks_in_cells: bool) -> tuple[bytes, bytes]:
-    """The header with the empty lines before it, and what was read beyond it."""
-    head = b""
-    while len(head) < LONGEST_HEADER:
-        block = stream.read(1 << 16)
-        head += block
-        if not head.startswith(BYTE_ORDER_MARK[: len(head)]) or len(head) >= 3:
-            text = head.removeprefix(BYTE_ORDER_MARK)
-            end = _header_end(text, line_breaks_in_cells, complete=not block)
-            if end is not None:
-                return text[:end], text[end:]
-        if not block:
-            break
-    return head.removeprefix(BYTE_ORDER_MARK), b""
-
-
-def _header_end(text: bytes, line_breaks_in_cells: bool, complete: bool) -> int | None:
-    """Where the header ends, if that is known yet."""
-    start = re.match(rb"[\r\n]*", text)
-    for end in LINE_END.finditer(text, start.end() if start else 0):
-        if end.end() == len(text) and not complete and text.endswith(b"\r"):
-            return None  # perhaps half of a CR LF
-        if not line_breaks_in_cells or text.count(b'"', 0, end.start()) % 2 == 0:
-            return end.end()
-    return len(text) if complete else None
-
-
-def _names(header: bytes, delimiter: str, line_breaks_in_cells: bool) -> list[str]:
-    kind = LineBreaksInCells if line_breaks_in_cells else OneRecordPerLine
-    check = kind(delimiter.encode(), 1)
-    check.add(header)
-    check.close()
-    text = header.decode("utf-8").strip("\r\n")
-    return next(csv.reader(text.splitlines(keepends=True), delimiter=delimiter))
-
-
 def _explained(
-    path: Path, fault: Exception, stream: CheckedStream, line_breaks_in_cells: bool
+    path: Path,
+    fault: Exception,
+    stream: CheckedStream,
+    delimiter: str,
+    line_breaks_in_cells: bool,
 ) -> DataError:
     """The error to raise in place of one that may quote a record."""
     row = UNEVEN.search(str(fault))
@@ -182,7 +156,8 @@ def _explained(
         number, expected, found = map(int, row.groups())
         return DataError(
             f"{path}, row {number + 1} (the header is row 1): {found} fields "
-            f"where the header has {expected}"
+            f"where the header has {expected}; cells are separated by {SEPARATORS[delimiter]}, "
+            "and a cell that holds one needs quotation marks"
         )
     return DataError(_fault(path))
 

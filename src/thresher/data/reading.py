@@ -1,4 +1,4 @@
-"""Private records come in: CSV, Parquet, Arrow, pandas and polars, in chunks, into codes.
+"""Private records come in from files and data frames, in chunks, and become codes.
 
 Only the *shape* of the data can be at fault here: a missing column, a declared type without
 numbers, a broken file. No cell is ever refused, so whether reading fails does not depend on what
@@ -17,14 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from thresher.data.batches import Batches
+from thresher.data.batches import Batches, refuse_missing
 from thresher.data.records import Records
 from thresher.errors import DataError
 from thresher.schema import Schema
 from thresher.schema.feature import Codes
-
-CSV_ENDINGS = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zst", ".tsv")
-PARQUET_ENDINGS = (".parquet", ".pq")
 
 Progress = Callable[[int], None]
 
@@ -45,7 +42,8 @@ def read(
     cells in each line, the types that it declares. It does not depend on what the cells say.
 
     Args:
-        source: A path to a CSV or Parquet file, a pandas or polars data frame, or an Arrow table.
+        source: A path to a CSV, JSON lines or Parquet file, a folder or a pattern such as
+            `part-*.parquet`, a list of paths, a pandas or polars data frame, or an Arrow table.
         schema: The public description of the columns. Columns it does not name are ignored.
         progress: Called with the number of records read so far.
         line_breaks_in_cells: Whether a quoted cell of a CSV file may go on over several lines. By
@@ -63,7 +61,7 @@ def read(
         opened = open_batches(
             source, stack, schema.names, line_breaks_in_cells=line_breaks_in_cells
         )
-        _refuse_missing(opened, schema)
+        refuse_missing(opened.described, opened.columns, schema.names)
         return _coded(opened, schema, progress)
 
 
@@ -89,48 +87,13 @@ def open_batches(
         ['age']
     """
     # Each kind of source has a module, imported when it is needed: Arrow and pandas load slowly.
-    if not isinstance(source, str | Path):
+    if not isinstance(source, str | Path | list | tuple):
         from thresher.data.frames import open_frame
 
         return open_frame(source, wanted)
-    path = _file(source)
-    if path.name.lower().endswith(PARQUET_ENDINGS):
-        from thresher.data.parquet import open_parquet
+    from thresher.data.paths import open_paths
 
-        return open_parquet(path, stack, wanted)
-    if path.name.lower().endswith(CSV_ENDINGS):
-        from thresher.data.delimited import open_delimited
-
-        return open_delimited(path, stack, wanted, line_breaks_in_cells=line_breaks_in_cells)
-    raise DataError(
-        f"{path}: the kind of file is told by its ending; known are "
-        f"{', '.join(CSV_ENDINGS + PARQUET_ENDINGS)}"
-    )
-
-
-def _file(source: str | Path) -> Path:
-    path = Path(source)
-    try:
-        if not path.is_file():
-            raise DataError(f"there is no file {path}")
-        if path.stat().st_size == 0:
-            raise DataError(f"{path} is empty: a header line and records are expected")
-    except OSError as fault:
-        raise DataError(f"{path} cannot be read: {fault.strerror}") from None
-    return path
-
-
-def _refuse_missing(opened: Batches, schema: Schema) -> None:
-    there = set(opened.columns)
-    missing = [name for name in schema.names if name not in there]
-    if missing:
-        spelled = {name.strip().casefold() for name in there}
-        near = [name for name in missing if name.casefold() in spelled]
-        raise DataError(
-            f"{opened.described} lacks the column{'s' * (len(missing) > 1)} "
-            f"{', '.join(map(repr, missing))} of the schema among its {len(opened.columns)}: "
-            + (f"mind capitals and blanks in {near[0]!r}" if near else "is there a header line?")
-        )
+    return open_paths(source, stack, wanted, line_breaks_in_cells=line_breaks_in_cells)
 
 
 def _coded(opened: Batches, schema: Schema, progress: Progress | None) -> Records:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from thresher.errors import QueryError
-from thresher.schema import Categorical, Schema
+from thresher.schema import Boolean, Categorical, Schema
 from thresher.wording import plain, shown
 
 
@@ -32,7 +32,7 @@ def code_of(schema: Schema, name: str, value: object) -> int:
     code = feature.code_of(value)
     if code is None:
         known = ", ".join(feature.labels[:12]) + (", …" if feature.size > 12 else "")
-        kind = "values" if isinstance(feature, Categorical) else "values or bins"
+        kind = "values" if isinstance(feature, Categorical | Boolean) else "values or bins"
         raise QueryError(
             f"feature {name!r} has no value {shown(value)}; its {kind}: {plain(known)}"
         )

@@ -6,9 +6,11 @@
 
 A query is `N of:`, `all of:` or `any of:` and conditions set apart by commas; without such an
 opening, all conditions must hold. A condition is `feature=value`, `feature!=value`,
-`feature in {a, b}`, `feature not in {a, b}`, or for numbers a range `feature=low..high`, both
-ends included and either one optional; a set may hold ranges. A number stands for the bin that
-holds it. Names and values with commas or braces go in double quotes; a backslash escapes a quote.
+`feature in {a, b}`, `feature not in {a, b}`, or for numbers, dates and ordered categories a range
+`feature=low..high`, both ends included and either one optional; a set may hold ranges. A number or
+a date stands for the bin that holds it. At the ends of a range, a year, a quarter or a month stands
+for all of its days. Names and values with commas or braces go in double quotes; a backslash escapes
+a quote.
 """
 
 import re
@@ -26,10 +28,6 @@ _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _OPERATOR = re.compile(r"\s*(!=|=|not\s+in\s*(?=\{)|in\s*(?=\{))\s*")
 # Written so that every run of blanks or digits is scanned once, however long it is.
 _NAME_END = re.compile(r"!=|=|,|$|(?<!\s)\s+(?:!=|=|,|$|(?:not\s+)?in\s*\{)")
-_NUMBER = r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?"
-_RANGE = re.compile(rf"({_NUMBER})?\s*\.\.\s*({_NUMBER})?")
-
-
 MOST_AROUND = 200
 """Characters of the text that a message shows on each side of the faulty one."""
 
@@ -81,11 +79,34 @@ def _condition_text(condition: Condition, feature: Feature) -> str:
     labels = [_quoted(feature.labels[code], r"[,{}\"]|\.\.|^\s|\s$") for code in codes]
     if len(codes) == 1:
         return f"{name}={labels[0]}"
-    numbers = feature.size - len(feature.extra)
-    unbroken = codes and codes == tuple(range(codes[0], codes[-1] + 1)) and codes[-1] < numbers
-    if unbroken and not isinstance(feature, Categorical):
+    if feature.has_order and codes and _is_range(feature, codes):
         return f"{name}={labels[0]}..{labels[-1]}"
     return f"{name} in {{{','.join(labels)}}}"
+
+
+def _is_range(feature: Feature, codes: tuple[int, ...]) -> bool:
+    """Whether codes follow each other, and the range that they are can be read back."""
+    run = range(codes[0], codes[-1] + 1)
+    if codes != tuple(run) or codes[-1] >= feature.size - len(feature.extra):
+        return False
+    span = f"{feature.labels[codes[0]]}..{feature.labels[codes[-1]]}"
+    return not re.search(r'[,{}"]|\.\.\.', span) and _range_codes(feature, span) == run
+
+
+def _range_codes(feature: Feature, word: str) -> range | None:
+    """The codes of a range `low..high`; None if the word is none of the feature.
+
+    A number may end in a point and begin with one, so that the dots of `1...5` and `...5` can be
+    told apart in two ways: by their end and by their beginning.
+    """
+    if isinstance(feature, Categorical) and feature.code_of(word) is not None:
+        return None  # it is a category with two points in its name
+    for place in {word.rfind(".."): 0, word.find(".."): 0}:
+        low, high = word[:place].strip(), word[place + 2 :].strip()
+        codes = feature.codes_between(low or None, high or None) if place >= 0 else None
+        if codes is not None:
+            return codes
+    return None
 
 
 def _quoted(word: str, special: str) -> str:
@@ -164,11 +185,8 @@ class _Parser:
         word, quoted = self.value(stops)
         if not word and not quoted:
             raise self.fault(f"expected a value of {feature.name!r}", begin)
-        span = None if quoted else _RANGE.fullmatch(word)
-        if span and not isinstance(feature, Categorical):
-            low = float(span[1]) if span[1] else float("-inf")
-            high = float(span[2]) if span[2] else float("inf")
-            codes = feature.codes_between(low, high)
+        codes = None if quoted else _range_codes(feature, word)
+        if codes is not None:
             if not codes:
                 raise self.fault(f"the range {word} holds no value of {feature.name!r}", begin)
             return codes

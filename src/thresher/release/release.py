@@ -143,7 +143,7 @@ class Release:
             raise QueryError("the workload is over another schema than the release")
         return AllAnswers(self.source, asked)
 
-    def sample(self, rows: int, seed: int | None = None) -> "pd.DataFrame":
+    def sample(self, rows: int, seed: int | None = None, *, labels: bool = False) -> "pd.DataFrame":
         """Synthetic records, by randomised rounding of the relaxed rows.
 
         This is post-processing: it costs no privacy, and its seed protects nothing.
@@ -151,6 +151,9 @@ class Release:
         Args:
             rows: How many records.
             seed: The same seed gives the same records.
+            labels: Whether labels such as `unknown`, which a feature lists under `extra`, stand in
+                the records as words. Otherwise they are missing values, and columns of numbers
+                and dates stay such.
         """
         if self.source.rows is None:
             raise ReleaseError(
@@ -165,7 +168,9 @@ class Release:
         codes = round_rows(self.source.rows, rows, rng)
         import pandas as pd  # half a second, which answers do without
 
-        return pd.DataFrame({f.name: f.decode(codes[:, i], rng) for i, f in enumerate(self.schema)})
+        return pd.DataFrame(
+            {f.name: f.column(codes[:, i], rng, labels=labels) for i, f in enumerate(self.schema)}
+        )
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the release as a folder of plain files, whole or not at all."""

@@ -5,15 +5,27 @@ from typing import TYPE_CHECKING
 from thresher.lazy import attach
 
 if TYPE_CHECKING:
-    from thresher.schema.features import Bins, Categorical, Codes, Feature, IntegerRange
+    from thresher.schema.features import (
+        Bins,
+        Boolean,
+        Categorical,
+        Codes,
+        Dates,
+        Feature,
+        IntegerRange,
+    )
     from thresher.schema.schema import Schema
 else:
     __getattr__, __dir__ = attach(
         __name__,
         {
-            "thresher.schema.features": "Bins Categorical Codes Feature IntegerRange",
+            "thresher.schema.features": (
+                "Bins Boolean Categorical Codes Dates Feature IntegerRange"
+            ),
             "thresher.schema.schema": "Schema",
         },
     )
 
-__all__ = ["Bins", "Categorical", "Codes", "Feature", "IntegerRange", "Schema"]
+__all__ = [
+    "Bins", "Boolean", "Categorical", "Codes", "Dates", "Feature", "IntegerRange", "Schema",
+]  # fmt: skip

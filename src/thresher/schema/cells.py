@@ -25,7 +25,7 @@ missing. Above 2^53 that loses the last digits, so keep long identifiers as text
 
 import math
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -169,18 +169,24 @@ def number_of(text: str | None) -> float:
         return math.nan
 
 
-def codes_by_spelling(labels: Iterable[str], first: int = 0) -> dict[str, int]:
+def codes_by_spelling(
+    labels: Iterable[str], first: int = 0, synonyms: Mapping[str, str] | None = None
+) -> dict[str, int]:
     """The code of every spelling that stands for one of the labels.
 
     A label stands for its text, and for the value that it writes in another way: `True` for a
     truth value, `1.50` for the number 1.5, `2020-03-01 00:00:00` for that date. Where two labels
-    claim a spelling, a label's text comes first, then the order of the labels.
+    claim a spelling, a label's text comes first, then the order of the labels. Synonyms are
+    labels after the others, with the codes of those that they stand for.
 
     Example:
         >>> codes_by_spelling(["True", "1.50"])
         {'True': 0, '1.50': 1, 'true': 0, '1.5': 1}
+        >>> codes_by_spelling(["F", "M"], synonyms={"male": "M"})
+        {'F': 0, 'M': 1, 'male': 1}
     """
     codes = {label: code for code, label in enumerate(labels, first)}
+    codes |= {said: codes[label] for said, label in (synonyms or {}).items()}
     for label, code in tuple(codes.items()):
         value = OTHER_TRUTH.get(label) or number_spelling(number_of(label)) or _instant_said(label)
         if value is not None:

@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from thresher.errors import DataError
+from thresher.schema.amounts import NEGATIVE, NO_DIGIT, PATTERNS, PLAIN, amount_of
 from thresher.schema.cells import (
     BLANKS,
+    FRACTIONS,
     LARGEST_INTEGER,
     clock_spelling,
     duration_spelling,
@@ -22,8 +24,12 @@ from thresher.schema.cells import (
     number_of,
     number_spelling,
 )
+from thresher.schema.days import SAME_DAY, day_of
 
 Whole = npt.NDArray[np.int64]
+
+NOT_A_TIME = -(2**63)
+"""What numpy stores for a missing time."""
 
 
 def bare(name: str, column: pa.Array) -> pa.Array:
@@ -92,12 +98,19 @@ def spellings_of(name: str, column: pa.Array) -> pa.Array:
     return _by_distinct_value(column.view(width), spell)
 
 
-def numbers_of(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
+def numbers_of(name: str, column: pa.Array, written: str = PLAIN) -> npt.NDArray[np.float64]:
     """A column's cells as doubles, NaN where there is no number to read.
+
+    Args:
+        name: The column's name, for messages.
+        column: The cells.
+        written: How texts write numbers: see `thresher.schema.amounts`.
 
     Example:
         >>> numbers_of("x", pa.array(["5", "five", None])).tolist()
         [5.0, nan, nan]
+        >>> numbers_of("x", pa.array(["$5", "1,200.50 EUR"]), "money").tolist()
+        [5.0, 1200.5]
     """
     column = bare(name, column)
     kind = column.type
@@ -106,7 +119,7 @@ def numbers_of(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
     if pa.types.is_decimal(kind):
         column = column.cast(pa.string())  # read as text, decimals round correctly
     if is_text(column):
-        return _numbers_in_text(column)
+        return _numbers_in_text(column, written)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise _refused(
             name, kind, "where the schema expects numbers: convert it, or describe it as "
@@ -115,6 +128,57 @@ def numbers_of(name: str, column: pa.Array) -> npt.NDArray[np.float64]:
     return np.array(
         column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float
     )
+
+
+def days_of(name: str, column: pa.Array, step: str) -> npt.NDArray[np.float64]:
+    """The days that a column's cells say, as days since 1970-01-01; NaN where there is none.
+
+    Args:
+        name: The column's name, for messages.
+        column: The cells.
+        step: The longest time that a text may say: see `thresher.schema.days`.
+
+    Example:
+        >>> days_of("x", pa.array(["1970-01-02", "1970-02", "soon", None]), "month").tolist()
+        [1.0, 31.0, nan, nan]
+    """
+    column = bare(name, column)
+    kind = column.type
+    per_day = _ticks_per_day(kind)
+    if per_day:
+        ticks = column.view(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(pa.int64())
+        days = np.asarray(pc.fill_null(ticks, NOT_A_TIME)) // per_day
+        missing = np.asarray(pc.is_null(column))
+        if pa.types.is_timestamp(kind):
+            missing = missing | np.asarray(pc.fill_null(pc.equal(ticks, NOT_A_TIME), True))
+        return np.asarray(np.where(missing, np.nan, days), dtype=float)
+    numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    if not (is_text(column) or pa.types.is_null(kind) or numbers):
+        raise _refused(
+            name, kind, "where the schema expects dates: convert it, or describe it as categorical"
+        )
+    return _days_in_text(spellings_of(name, column), step)
+
+
+def codes_of_texts(
+    name: str, column: pa.Array, code_of: Callable[[str], int], missing: int
+) -> Whole:
+    """The codes of cells, each by a function of its spelling.
+
+    Args:
+        name: The column's name, for messages.
+        column: The cells.
+        code_of: The code of a spelling. It is asked once for each that occurs.
+        missing: The code of missing and blank cells.
+
+    Example:
+        >>> codes_of_texts("x", pa.array(["a", None, "bcd"]), len, missing=7).tolist()
+        [1, 7, 3]
+    """
+    encoded = spellings_of(name, column).dictionary_encode()
+    codes = [code_of(text) if text else missing for text in encoded.dictionary.to_pylist()]
+    places: Whole = np.asarray(pc.fill_null(encoded.indices, len(codes)))
+    return np.array([*codes, missing], dtype=np.int64)[places]
 
 
 def label_codes(
@@ -209,11 +273,45 @@ def _instants(ticks: Whole, unit: str, *, zoned: bool) -> list[str | None]:
     return [instant_spelling(instant, zoned=zoned) for instant in instants]
 
 
-def _numbers_in_text(column: pa.Array) -> npt.NDArray[np.float64]:
+def _ticks_per_day(kind: pa.DataType) -> int:
+    """How many of the whole numbers that Arrow stores make a day; 0 for what is no date."""
+    if pa.types.is_date32(kind):
+        return 1
+    if pa.types.is_date64(kind):
+        return 86_400_000
+    return 86_400 * 10 ** FRACTIONS[kind.unit] if pa.types.is_timestamp(kind) else 0
+
+
+def _days_in_text(texts: pa.Array, step: str) -> npt.NDArray[np.float64]:
+    """The days that trimmed texts say. Days recur, so each way to write one is read once."""
+    plain = pc.match_substring_regex(texts, rf"\A{SAME_DAY}\z")
+    short = pc.if_else(plain, pc.utf8_slice_codeunits(texts, 0, 10), texts)
+    encoded = short.dictionary_encode()
+    days = [day_of(text, step) for text in encoded.dictionary.to_pylist()]
+    places: Whole = np.asarray(pc.fill_null(encoded.indices, len(days)))
+    return np.array([*days, np.nan], dtype=float)[places]
+
+
+def _numbers_in_text(column: pa.Array, written: str) -> npt.NDArray[np.float64]:
     try:
         numbers = column.cast(pa.float64())
     except pa.ArrowInvalid:
         # Arrow reads all cells or none. Both parsers round correctly, so that a cell means the
         # same number whichever of them reads it.
+        if written != PLAIN:
+            return _amounts_in_text(column, written)
         return np.array([number_of(cell) for cell in column.to_pylist()], dtype=float)
     return np.array(numbers.to_numpy(zero_copy_only=False), dtype=float)
+
+
+def _amounts_in_text(column: pa.Array, written: str) -> npt.NDArray[np.float64]:
+    texts = pc.utf8_trim(column, characters=BLANKS)
+    usual = pc.match_substring_regex(texts, rf"\A{PATTERNS[written]}\z")
+    digits = pc.replace_substring_regex(pc.if_else(usual, texts, None), NO_DIGIT, "")
+    amounts = np.array(digits.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=float)
+    negative = np.asarray(pc.fill_null(pc.match_substring_regex(texts, NEGATIVE), False))
+    amounts = np.where(negative, -amounts, amounts)
+    rest = np.flatnonzero(np.asarray(pc.fill_null(pc.invert(usual), False)))
+    unusual = texts.take(pa.array(rest)).to_pylist()
+    amounts[rest] = [amount_of(text, written) for text in unusual]
+    return amounts

@@ -22,6 +22,7 @@ from thresher.schema.labels import is_label, is_storable
 from thresher.wording import shown
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 Codes = npt.NDArray[np.unsignedinteger[Any]]
@@ -39,7 +40,8 @@ class Feature(ABC):
         nulls: The value of the domain that stands for a missing cell.
         outside: Where a cell outside the domain goes: `"clip"` (to the nearest end, for numbers)
             or a value of the domain.
-        extra: Labels beyond the numbers of a numeric domain, such as `"missing"`.
+        extra: Labels beyond the numbers, the dates or the order of a domain, such as `"missing"`.
+            In a sample they are missing values.
         review: A guess that a person must still look at; empty once they have.
 
     Example:
@@ -50,6 +52,10 @@ class Feature(ABC):
     """
 
     kind: ClassVar[str]
+    unsaid: ClassVar[tuple[str, ...]] = (
+        "extra", "review", "written", "edges", "low", "high", "bins", "ordered", "synonyms",
+    )  # fmt: skip
+    """The fields that JSON leaves out where they have their default."""
 
     name: str
     nulls: str | float
@@ -65,9 +71,10 @@ class Feature(ABC):
         self._check_types()
         self._check_domain()
         for label in self.extra:
-            if not is_label(label) or not math.isnan(number_of(label)):
+            if not is_label(label) or self._says_value(label):
                 raise self._fault(
-                    f"the extra label {shown(label)} must be {LABEL_RULE}, and not a number"
+                    f"the extra label {shown(label)} must be {LABEL_RULE}, and not a number or "
+                    "another value of the feature"
                 )
         if len(set(self.labels)) < self.size:
             raise SchemaError(f"feature {self.name!r} lists a value twice: name each value once")
@@ -90,34 +97,96 @@ class Feature(ABC):
         """The smallest unsigned type that holds every code."""
         return np.min_scalar_type(self.size - 1)
 
+    @property
+    @abstractmethod
+    def has_order(self) -> bool:
+        """Whether the order of the codes means something, as that of numbers does."""
+
     @abstractmethod
     def code_of(self, value: object) -> int | None:
         """The code of a value of the domain, or None where there is none."""
 
     @abstractmethod
-    def codes_between(self, low: float, high: float) -> range | None:
-        """The codes from one number to another, both included; None for categories."""
+    def codes_between(self, low: object, high: object) -> range | None:
+        """The codes from one value to another, both included; an end that is None is open.
+
+        None if the feature has no order, or an end is none of its values. A number or a date
+        outside the domain is an end, too.
+        """
 
     @abstractmethod
     def encode(self, column: "pa.Array") -> Codes:
         """The codes of a column's cells; odd cells go where the policies say."""
 
-    @abstractmethod
     def decode(self, codes: Codes, rng: np.random.Generator) -> npt.NDArray[Any]:
-        """Values for codes: for a bin, a number inside it, drawn uniformly."""
+        """Values for codes: for a bin, a number or a day inside it, drawn uniformly.
+
+        The labels in `extra` become missing values: NaN, NaT or None.
+        """
+        regular = self.size - len(self.extra)
+        values = self._values(np.minimum(codes, regular - 1), rng)
+        return with_missing(values, codes >= regular) if self.extra else values
+
+    def column(
+        self, codes: Codes, rng: np.random.Generator, *, labels: bool = False
+    ) -> "pd.Series[Any]":
+        """Values for codes as a column of pandas, as `decode` draws them.
+
+        Args:
+            codes: The codes.
+            rng: What draws values inside bins.
+            labels: Whether the labels in `extra` stand in the column. If there are any, it is one
+                of objects then.
+
+        Example:
+            >>> from thresher.schema import IntegerRange
+            >>> visits = IntegerRange(name="v", low=0, high=9, nulls="?", extra=("?",))
+            >>> visits.column(np.array([3, 10]), np.random.default_rng()).tolist()
+            [3.0, nan]
+            >>> visits.column(np.array([3, 10]), np.random.default_rng(), labels=True).tolist()
+            [3, '?']
+        """
+        import pandas as pd  # half a second, which answers do without
+
+        if not (labels and self.extra):
+            values = self.decode(codes, rng)
+            return pd.Series(values, dtype=self._pandas_type())  # type: ignore[no-any-return]
+        regular = self.size - len(self.extra)
+        values = self._values(np.minimum(codes, regular - 1), rng).astype(object)
+        named = np.array(self.labels, dtype=object)[codes]
+        return pd.Series(np.where(codes < regular, values, named), dtype=object)
 
     @abstractmethod
     def _check_domain(self) -> None: ...
+
+    @abstractmethod
+    def _values(self, codes: Codes, rng: np.random.Generator) -> npt.NDArray[Any]:
+        """Values for codes, none of which is that of an extra label."""
+
+    def _pandas_type(self) -> Any:
+        """The type of a column of values in pandas; None for the one that pandas gives it."""
+        return None
+
+    def _says_value(self, text: str) -> bool:
+        """Whether a text says a value, so that it cannot be an extra label."""
+        return not math.isnan(number_of(text))
 
     def as_json(self) -> dict[str, Any]:
         """The feature as plain JSON values."""
         fields = {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
-            if getattr(self, field.name) not in ((), "")
+            if field.name not in self.unsaid or getattr(self, field.name) != _default(field)
         }
-        listed = {key: list(v) if isinstance(v, tuple) else v for key, v in fields.items()}
+        listed = {
+            key: list(v) if isinstance(v, tuple) else dict(v) if isinstance(v, dict) else v
+            for key, v in fields.items()
+        }
         return {"name": listed.pop("name"), "kind": self.kind, **listed}
+
+    def meaning(self) -> dict[str, Any]:
+        """The feature as JSON values that are equal for equal features, review notes apart."""
+        return self.as_json()
 
     def _check_types(self) -> None:
         for entry in ("extra", "categories", "edges"):
@@ -139,6 +208,24 @@ class Feature(ABC):
 
     def _fault(self, words: str) -> SchemaError:
         return SchemaError(f"feature {self.name!r}: {words}")
+
+
+def with_missing(values: npt.NDArray[Any], missing: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    """Values with some of them missing: NaN among numbers, NaT among dates, None among others.
+
+    Example:
+        >>> with_missing(np.array([1, 2]), np.array([False, True])).tolist()
+        [1.0, nan]
+    """
+    absent: Any = {"i": np.nan, "f": np.nan, "M": np.datetime64("NaT")}.get(values.dtype.kind)
+    if absent is None:
+        values = values.astype(object)
+    return np.asarray(np.where(missing, absent, values))
+
+
+def _default(field: "dataclasses.Field[Any]") -> Any:
+    make = field.default_factory
+    return field.default if make is dataclasses.MISSING else make()
 
 
 def without_numpy(value: Any) -> Any:

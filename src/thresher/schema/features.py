@@ -4,14 +4,21 @@ import dataclasses
 from collections.abc import Mapping
 
 from thresher.errors import SchemaError
+from thresher.schema.boolean import Boolean
 from thresher.schema.categorical import Categorical
+from thresher.schema.dates import Dates
 from thresher.schema.feature import Codes, Feature
 from thresher.schema.numeric import Bins, IntegerRange
 from thresher.wording import plain, shown
 
-__all__ = ["KINDS", "Bins", "Categorical", "Codes", "Feature", "IntegerRange", "feature_from_json"]
+__all__ = [
+    "KINDS", "Bins", "Boolean", "Categorical", "Codes", "Dates", "Feature", "IntegerRange",
+    "feature_from_json",
+]  # fmt: skip
 
-KINDS: Mapping[str, type[Feature]] = {kind.kind: kind for kind in (Categorical, IntegerRange, Bins)}
+KINDS: Mapping[str, type[Feature]] = {
+    kind.kind: kind for kind in (Categorical, Boolean, IntegerRange, Bins, Dates)
+}
 """The class of each kind that a schema file can name."""
 
 
@@ -19,8 +26,10 @@ def feature_from_json(value: object) -> Feature:
     """Read one feature back from plain JSON values.
 
     Example:
-        >>> feature_from_json({"name": "age", "kind": "integer", "low": 0, "high": 9, "nulls": 0})
-        IntegerRange(name='age', nulls=0, outside='clip', extra=(), review='', low=0, high=9)
+        >>> feature_from_json(
+        ...     {"name": "age", "kind": "integer", "low": 0, "high": 9, "nulls": 0}
+        ... ) == IntegerRange(name="age", low=0, high=9, nulls=0)
+        True
     """
     if not isinstance(value, dict):
         raise SchemaError(f"a feature must be a JSON object, not {type(value).__name__}")
@@ -32,7 +41,10 @@ def feature_from_json(value: object) -> Feature:
         )
     declared = dataclasses.fields(KINDS[kind])
     _refuse(name, "has unknown entries", set(fields) - {field.name for field in declared})
-    required = {f.name for f in declared if f.default is dataclasses.MISSING}
+    required = {
+        f.name for f in declared
+        if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
+    }  # fmt: skip
     _refuse(name, "lacks", required - set(fields))
     return KINDS[kind](**fields)
 

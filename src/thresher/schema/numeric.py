@@ -2,9 +2,7 @@
 
 import math
 import sys
-from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,94 +10,63 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from thresher.errors import SchemaError
-from thresher.schema.cells import LARGEST_INTEGER, codes_by_spelling, number_of
-from thresher.schema.feature import CLIP, Codes, Feature, without_numpy
+from thresher.schema.amounts import PLAIN, STYLES, amount_of
+from thresher.schema.cells import LARGEST_INTEGER
+from thresher.schema.feature import Codes, without_numpy
+from thresher.schema.scale import LARGEST_DOMAIN, Scale
 from thresher.wording import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 LARGEST_FLOAT = sys.float_info.max
-LARGEST_DOMAIN = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Numeric(Feature):
-    """What whole numbers and bins share: numbers first, then the extra labels.
+class Numeric(Scale):
+    """What whole numbers and bins share.
+
+    Attributes:
+        written: How texts write the numbers: `"plain"`, `"money"` (`$2,300.00`) or `"percent"`
+            (`9.07%` is 9.07). See `thresher.schema.amounts`. Cells that are numbers are taken as
+            they are.
 
     Example:
         >>> isinstance(IntegerRange(name="age", low=16, high=100, nulls=16), Numeric)
         True
     """
 
-    def encode(self, column: "pa.Array") -> Codes:
-        # Imported here, since Arrow takes long to load and most commands read no column.
-        from thresher.schema.coding import bare, is_text, label_codes, numbers_of
+    written: str = PLAIN
 
-        column = bare(self.name, column)
-        numbers = numbers_of(self.name, column)
-        missing = np.isnan(numbers)
-        numbers[missing] = self._low
-        codes = self._clipped_codes(numbers)
-        if self.outside != CLIP:
-            beyond = (numbers < self._low) | self._beyond(numbers)
-            codes[beyond] = self._policy_code("outside", self.outside)
-        codes[missing] = self._policy_code("nulls", self.nulls)
-        if self.extra and missing.any() and is_text(column):
-            named = label_codes(self.name, column, self._by_spelling, missing=-1, other=-1)
-            codes = np.where(missing & (named >= 0), named, codes)
-        return codes.astype(self.dtype)
+    def _check_domain(self) -> None:
+        if self.written not in STYLES:
+            raise self._fault(
+                f"'written' must be one of {', '.join(STYLES)}, not {shown(self.written)}"
+            )
 
-    def code_of(self, value: object) -> int | None:
+    def _places(self, column: "pa.Array") -> npt.NDArray[np.float64]:
+        from thresher.schema.coding import numbers_of
+
+        return numbers_of(self.name, column, self.written)
+
+    def _place(self, value: object) -> float:
         if isinstance(value, str):
-            if value in self.extra:
-                return self._numbers + self.extra.index(value)
-            value = number_of(value)
-        value = without_numpy(value)
-        if not is_number(value):
-            return None
-        number = np.array([value], dtype=float)
-        if number[0] < self._low or self._beyond(number)[0]:
-            return None
-        return int(self._clipped_codes(number)[0])
+            value = amount_of(value, self.written)
+        number: Any = without_numpy(value)
+        return float(number) if is_number(number) else math.nan
 
-    def codes_between(self, low: float, high: float) -> range | None:
-        ends = np.array([low, high], dtype=float)
-        if ends[1] < self._low or self._beyond(ends)[0] or high < low:
-            return range(0)
-        first, last = self._clipped_codes(ends)
-        return range(int(first), int(last) + 1)
+    def _ends(self, low: object, high: object) -> tuple[float, float]:
+        return self._end(low, -math.inf), self._end(high, math.inf)
 
-    def decode(self, codes: Codes, rng: np.random.Generator) -> npt.NDArray[Any]:
-        numbers = self._numbers_of(np.minimum(codes, self._numbers - 1).astype(np.int64), rng)
-        if not self.extra:
-            return numbers
-        labels = np.array(self.labels, dtype=object)[codes]
-        return np.where(codes < self._numbers, numbers.astype(object), labels)
+    def _end(self, value: object, open_end: float) -> float:
+        if value is None:
+            return open_end
+        if isinstance(value, str):
+            return amount_of(value, self.written)
+        return float(value) if isinstance(value, int | float) else math.nan
 
-    @cached_property
-    def _by_spelling(self) -> Mapping[str, int]:
-        return codes_by_spelling(self.extra, self._numbers)
-
-    @abstractmethod
-    def _numbers_of(
-        self, codes: npt.NDArray[np.int64], rng: np.random.Generator
-    ) -> npt.NDArray[Any]: ...
-
-    @property
-    @abstractmethod
-    def _low(self) -> float: ...
-
-    @property
-    @abstractmethod
-    def _numbers(self) -> int: ...
-
-    @abstractmethod
-    def _beyond(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]: ...
-
-    @abstractmethod
-    def _clipped_codes(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]: ...
+    def _says_value(self, text: str) -> bool:
+        return not math.isnan(amount_of(text, self.written))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +86,7 @@ class IntegerRange(Numeric):
     high: int
 
     def _check_domain(self) -> None:
+        super()._check_domain()
         for end in (self.low, self.high):
             if not isinstance(end, int) or isinstance(end, bool) or abs(end) > LARGEST_INTEGER:
                 raise self._fault(
@@ -140,47 +108,58 @@ class IntegerRange(Numeric):
         return self.low
 
     @property
-    def _numbers(self) -> int:
+    def _steps(self) -> int:
         return self.high - self.low + 1
 
-    def _beyond(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-        return np.floor(numbers) > self.high
+    def _beyond(self, places: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        return np.floor(places) > self.high
 
-    def _clipped_codes(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        whole = np.clip(np.floor(numbers) - self.low, 0, self._numbers - 1)
+    def _clipped_codes(self, places: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        whole = np.clip(np.floor(places) - self.low, 0, self._steps - 1)
         return np.asarray(whole, dtype=np.int64)
 
-    def _numbers_of(
-        self, codes: npt.NDArray[np.int64], rng: np.random.Generator
-    ) -> npt.NDArray[Any]:
-        return codes + self.low
+    def _values(self, codes: Codes, rng: np.random.Generator) -> npt.NDArray[Any]:
+        return codes.astype(np.int64) + self.low
 
-    def code_of(self, value: object) -> int | None:
-        code = super().code_of(value)
-        if code is not None and code < self._numbers and float(str(value)) != self.low + code:
-            return None
-        return code
+    def _place(self, value: object) -> float:
+        place = super()._place(value)
+        return place if place == np.floor(place) else math.nan
 
-    def codes_between(self, low: float, high: float) -> range | None:
-        return super().codes_between(math.ceil(low) if math.isfinite(low) else low, high)
+    def _end(self, value: object, open_end: float) -> float:
+        end = super()._end(value, open_end)
+        return float(np.ceil(end)) if open_end < 0 else end
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bins(Numeric):
     """A column of numbers in public bins: bin i holds edges[i] ≤ x < edges[i+1].
 
-    A number stands for the bin that holds it, here and in the query language.
+    A number stands for the bin that holds it, here and in the query language. Bins of equal width
+    are declared in short by `low`, `high` and `bins` instead of `edges`: see `equal_edges`. Both
+    ways to declare the same edges give equal features and the same fingerprint of the schema; the
+    short way is kept only for writing the feature as JSON.
+
+    Attributes:
+        edges: The ends of the bins, ascending.
+        low: The first edge, if the bins were declared in short.
+        high: The last edge, likewise.
+        bins: How many bins there are, likewise.
 
     Example:
         >>> import pyarrow as pa
         >>> gain = Bins.equal("gain", low=0, high=100, bins=10, nulls=0)
         >>> gain.encode(pa.array([0.0, 9.99, 10.0, 1e9])).tolist()
         [0, 0, 1, 9]
+        >>> gain == Bins(name="gain", edges=tuple(range(0, 101, 10)), nulls=0)
+        True
     """
 
     kind: ClassVar[str] = "numeric"
 
-    edges: tuple[float, ...]
+    edges: tuple[float, ...] = ()
+    low: float | None = field(default=None, compare=False)
+    high: float | None = field(default=None, compare=False)
+    bins: int | None = field(default=None, compare=False)
 
     @classmethod
     def equal(
@@ -192,23 +171,44 @@ class Bins(Numeric):
             >>> Bins.equal("gain", low=0, high=1, bins=4, nulls=0).edges
             (0.0, 0.25, 0.5, 0.75, 1.0)
         """
-        bins = without_numpy(bins)
-        if not isinstance(bins, int) or isinstance(bins, bool) or not 1 <= bins <= LARGEST_DOMAIN:
-            raise SchemaError(
-                f"feature {shown(name)}: 'bins' must be a whole number from 1 to "
-                f"{LARGEST_DOMAIN:,}, not {shown(bins)}"
-            )
-        if not is_number(without_numpy(low)) or not is_number(without_numpy(high)):
-            raise SchemaError(f"feature {shown(name)}: 'low' and 'high' must be finite numbers")
-        edges = (*(low + (high - low) * i / bins for i in range(bins)), float(high))
-        return cls(name=name, edges=edges, nulls=nulls, **policies)
+        return cls(name=name, low=low, high=high, bins=bins, nulls=nulls, **policies)
+
+    def as_json(self) -> dict[str, Any]:
+        described = super().as_json()
+        if self.bins is not None:
+            del described["edges"]
+        return described
+
+    def meaning(self) -> dict[str, Any]:
+        described = super().as_json()
+        for entry in ("low", "high", "bins"):
+            described.pop(entry, None)
+        return described
 
     def _check_domain(self) -> None:
+        super()._check_domain()
+        if (self.low, self.high, self.bins) != (None, None, None):
+            self._declare_equal()
         if len(self.edges) < 2 or not all(map(is_number, self.edges)):
-            raise self._fault("'edges' must be two or more finite numbers")
+            raise self._fault(
+                "'edges' must be two or more finite numbers; or give 'low', 'high' and 'bins'"
+            )
         object.__setattr__(self, "edges", tuple(float(edge) for edge in self.edges))
         if any(low >= high for low, high in pairwise(self.edges)):
             raise self._fault("'edges' must rise from each to the next")
+
+    def _declare_equal(self) -> None:
+        low, high, bins = self.low, self.high, self.bins
+        if not isinstance(bins, int) or isinstance(bins, bool) or not 1 <= bins <= LARGEST_DOMAIN:
+            raise self._fault(
+                f"'bins' must be a whole number from 1 to {LARGEST_DOMAIN:,}, not {shown(bins)}"
+            )
+        if low is None or high is None or not is_number(low) or not is_number(high):
+            raise self._fault("'low' and 'high' must be finite numbers")
+        edges = equal_edges(low, high, bins)
+        if self.edges not in ((), edges):
+            raise self._fault("give 'edges', or 'low', 'high' and 'bins', but not both")
+        object.__setattr__(self, "edges", edges)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -219,24 +219,35 @@ class Bins(Numeric):
         return self.edges[0]
 
     @property
-    def _numbers(self) -> int:
+    def _steps(self) -> int:
         return len(self.edges) - 1
 
-    def _beyond(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-        return numbers >= self.edges[-1]
+    def _beyond(self, places: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        return places >= self.edges[-1]
 
-    def _clipped_codes(self, numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-        found = np.searchsorted(np.asarray(self.edges), numbers, side="right") - 1
-        return np.clip(found, 0, self._numbers - 1)
+    def _clipped_codes(self, places: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+        found = np.searchsorted(np.asarray(self.edges), places, side="right") - 1
+        return np.clip(found, 0, self._steps - 1)
 
-    def _numbers_of(
-        self, codes: npt.NDArray[np.int64], rng: np.random.Generator
-    ) -> npt.NDArray[Any]:
-        edges = np.asarray(self.edges)
-        low, high = edges[codes], edges[codes + 1]
+    def _values(self, codes: Codes, rng: np.random.Generator) -> npt.NDArray[Any]:
+        edges, places = np.asarray(self.edges), codes.astype(np.int64)
+        low, high = edges[places], edges[places + 1]
         # The upper edge belongs to the next bin, so rounding must not reach it.
         drawn = np.minimum(low + (high - low) * rng.random(len(codes)), np.nextafter(high, low))
         return np.asarray(drawn)
+
+
+def equal_edges(low: float, high: float, bins: int) -> tuple[float, ...]:
+    """The edges of bins of equal width: edge i is low + (high - low) · i / bins, the last is high.
+
+    All of it in doubles, each operation rounded, from left to right.
+
+    Example:
+        >>> equal_edges(0, 1, 10)[3]
+        0.3
+    """
+    first, last = float(low), float(high)
+    return (*(first + (last - first) * i / bins for i in range(bins)), last)
 
 
 def is_number(value: object) -> bool:

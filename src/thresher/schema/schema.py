@@ -114,7 +114,7 @@ class Schema:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of what the codes mean; review notes do not count."""
-        described = [{**feature.as_json(), "review": ""} for feature in self.features]
+        described = [{**feature.meaning(), "review": ""} for feature in self.features]
         canonical = json.dumps(described, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()
 
