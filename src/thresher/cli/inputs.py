@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from thresher.cli.console import counting, warn
-from thresher.data import Records, datasets, read
+from thresher.data import datasets, read
+from thresher.data.private import PrivateData
 from thresher.errors import DataError
 from thresher.schema import Schema
 
@@ -20,7 +21,7 @@ def load_schema(data: str, path: Path | None) -> Schema:
     return schema
 
 
-def load_records(data: str, schema: Schema, line_breaks: bool = False) -> Records:
+def load_records(data: str, schema: Schema, line_breaks: bool = False) -> PrivateData:
     """The private records that a command is about: a file, or `adult` for the built-in set."""
     if data == "adult" and schema.fingerprint == datasets.adult_schema().fingerprint:
         return datasets.adult()

@@ -13,7 +13,7 @@ from typing import Any
 
 from thresher.cli.console import Interrupted, rounds_of_a_fit, warn
 from thresher.cli.inputs import load_records, load_schema
-from thresher.data import Records
+from thresher.data.private import PrivateData
 from thresher.errors import BudgetError, LedgerError, ParameterError, ReleaseError
 from thresher.privacy.ledger import Ledger
 from thresher.queries.workload import Workload
@@ -29,7 +29,7 @@ class Run:
     """A run that is about to spend a budget: what it reads, and where its release goes."""
 
     data: str
-    records: Records
+    records: PrivateData
     workload: Workload
     ledger: Ledger | None
     journal: Path
