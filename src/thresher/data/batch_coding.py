@@ -81,7 +81,7 @@ class _Column:
         codes = self.feature.encode(cells.dictionary)
         places = cells.indices
         if places.null_count:
-            codes = np.append(codes, self._missing(cells.dictionary.type))
+            codes = np.concatenate([codes, self._missing(cells.dictionary.type)])
             places = places.cast(pa.int64()).fill_null(len(codes) - 1)
         return codes.take(np.asarray(places))
 
@@ -116,5 +116,5 @@ class _Column:
         self._lookups[kind] = found
         return found
 
-    def _missing(self, kind: pa.DataType) -> int:
-        return int(self.feature.encode(pa.nulls(1, kind))[0])
+    def _missing(self, kind: pa.DataType) -> Codes:
+        return self.feature.encode(pa.nulls(1, kind))
