@@ -15,7 +15,8 @@ from thresher.cli.options import (
     OtherWorkload,
     ReleaseFolder,
 )
-from thresher.data import Records
+from thresher.data.persons import persons_in
+from thresher.data.private import PrivateData
 from thresher.evaluation.comparison import compare
 from thresher.evaluation.errors import Errors
 from thresher.queries.workload import Workload
@@ -58,9 +59,9 @@ def evaluate(
         _tell(work, compared, per_threshold)
 
 
-def number_counted(published: Release, records: Records) -> int:
+def number_counted(published: Release, records: PrivateData) -> int:
     """How many of what a release counts the records have."""
-    return records.persons if published.unit.counted == "persons" else records.n
+    return persons_in(records) if published.unit.counted == "persons" else records.n
 
 
 def compared_on(published: Release, workload: Path | None) -> Workload:

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from thresher.cli.console import counting, warn
-from thresher.data import Records, datasets, read
+from thresher.data import datasets, read
+from thresher.data.private import PrivateData
 from thresher.errors import DataError
 from thresher.schema import Schema
 
@@ -26,7 +27,7 @@ def load_records(
     line_breaks: bool = False,
     person: str | None = None,
     case_sensitive_ids: bool = False,
-) -> Records:
+) -> PrivateData:
     """The private records that a command is about: a file, or `adult` for the built-in set."""
     if data == "adult" and schema.fingerprint == datasets.adult_schema().fingerprint:
         if person is not None:

@@ -13,7 +13,8 @@ from typing import Any
 
 from thresher.cli.console import Interrupted, rounds_of_a_fit, warn
 from thresher.cli.inputs import load_records, load_schema
-from thresher.data import Records
+from thresher.data.persons import persons_in
+from thresher.data.private import PrivateData
 from thresher.errors import BudgetError, LedgerError, ParameterError, ReleaseError
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.unit import Counting, Neighbours, Unit
@@ -30,7 +31,7 @@ class Run:
     """A run that is about to spend a budget: what it reads, and where its release goes."""
 
     data: str
-    records: Records
+    records: PrivateData
     workload: Workload
     unit: Unit
     ledger: Ledger | None
@@ -58,7 +59,7 @@ class Run:
                 f"without --ledger nothing adds up what all releases from {self.data} spend "
                 "together; `thresher ledger create` makes a ledger"
             )
-        n = self.records.persons if self.unit.person else self.records.n
+        n = persons_in(self.records) if self.unit.person else self.records.n
         if n < FEW and epsilon is not None and delta is None:
             units = "persons" if self.unit.person else "records"
             warn(

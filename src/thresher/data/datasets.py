@@ -39,7 +39,7 @@ def adult() -> Records:
         48842
     """
     with as_file(files("thresher.data").joinpath("adult.csv.xz")) as path:
-        return read(path, adult_schema())
+        return read(path, adult_schema(), in_memory=True)
 
 
 def adult_schema() -> Schema:
@@ -69,7 +69,7 @@ def loans(path: str | Path) -> Records:
         Traceback (most recent call last):
         thresher.errors.DataError: there is no file no such folder/loans.csv
     """
-    return read(path, loans_schema())
+    return read(path, loans_schema(), in_memory=True)
 
 
 def loans_schema() -> Schema:

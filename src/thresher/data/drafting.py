@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from thresher.data.batches import Batches
-from thresher.data.reading import Progress, open_batches
+from thresher.data.private import Progress
+from thresher.data.reading import open_batches
 from thresher.errors import DataError
 from thresher.schema import Schema
 from thresher.wording import shown

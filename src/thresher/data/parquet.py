@@ -39,3 +39,20 @@ def open_parquet(path: Path, stack: ExitStack, wanted: Collection[str] | None) -
             raise DataError(fault) from None
 
     return Batches(str(path), columns, batches())
+
+
+def row_count(path: Path) -> int:
+    """The number of records of a Parquet file, without reading them.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "people.parquet")
+        ...     pq.write_table(pa.table({"age": [30, 41]}), path)
+        ...     row_count(path)
+        2
+    """
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        raise DataError(f"{path} is not a Parquet file, or it is damaged") from None

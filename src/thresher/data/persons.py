@@ -61,6 +61,11 @@ class PersonData(PrivateData, Protocol):
         ...
 
 
+def persons_in(data: PrivateData) -> int:
+    """The number of persons; without ids, each record is a person."""
+    return data.persons if isinstance(data, PersonData) else data.n
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PersonColumn:
     """The ids of all rows.

@@ -10,23 +10,36 @@ names the file, the line or the schema's column instead. It does not tell the na
 columns either: in a file without a header line they are a record.
 """
 
-from collections.abc import Callable, Collection
+import math
+from collections.abc import Collection
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from thresher.data.batches import Batches, refuse_missing
+from thresher.data.files import RecordFiles, bytes_per_record, rows_in_metadata, stamped
+from thresher.data.paths import files_of
 from thresher.data.persons import PersonIds
+from thresher.data.private import Progress
 from thresher.data.records import Records
 from thresher.errors import DataError
+from thresher.parallel import in_order
 from thresher.schema import Schema
 from thresher.schema.feature import Codes
 
-Progress = Callable[[int], None]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+FILES = (str, Path, list, tuple)
+"""What names files."""
+
+IN_MEMORY = 256 << 20
+"""Files are kept in memory if their codes take at most this many bytes."""
 
 
+@overload
 def read(
     source: Any,
     schema: Schema,
@@ -35,8 +48,34 @@ def read(
     line_breaks_in_cells: bool = False,
     person: str | None = None,
     case_sensitive_ids: bool = False,
-) -> Records:
+    in_memory: Literal[True],
+) -> Records: ...
+@overload
+def read(
+    source: Any,
+    schema: Schema,
+    progress: Progress | None = None,
+    *,
+    line_breaks_in_cells: bool = False,
+    person: str | None = None,
+    case_sensitive_ids: bool = False,
+    in_memory: bool | None = None,
+) -> Records | RecordFiles: ...
+def read(
+    source: Any,
+    schema: Schema,
+    progress: Progress | None = None,
+    *,
+    line_breaks_in_cells: bool = False,
+    person: str | None = None,
+    case_sensitive_ids: bool = False,
+    in_memory: bool | None = None,
+) -> Records | RecordFiles:
     """Read private records and code them by a schema.
+
+    Small files are kept in memory. Large ones are not: they are read again, batch by batch, when
+    something is counted, and must not change until then. They are large if their codes (mostly one
+    byte for each cell) take more than 256 MiB.
 
     How a cell is coded depends on that cell and the schema alone: see `thresher.schema.cells`.
     Text in a column of numbers is coded as `nulls` says, and is never an error.
@@ -53,9 +92,10 @@ def read(
             default each line is a record, and a quote that is not closed in its line is an error.
             Empty lines are skipped, except in a file of one column, where each is a missing cell.
         person: The column that says whose row it is, if a person can have several. It must not be
-            a feature of the schema. Every row needs an id.
+            a feature of the schema. Every row needs an id. Such records are kept in memory.
         case_sensitive_ids: Whether ids that differ only in capitals are different persons. By
             default, such ids are an error.
+        in_memory: Whether to keep files in memory, however large or small they are.
 
     Example:
         >>> import pandas as pd
@@ -64,18 +104,26 @@ def read(
         >>> read(pd.DataFrame({"age": [30, 41, 250]}), schema).codes("age").tolist()
         [30, 41, 99]
     """
-    wanted = schema.names if person is None else (*schema.names, person)
-    ids = None if person is None else PersonIds(person, case_sensitive_ids)
     if person in schema.names:
         raise DataError(
             f"{person!r} says whose row it is and must not be a feature: take it out of the schema"
         )
-    with ExitStack() as stack:
-        opened = open_batches(source, stack, wanted, line_breaks_in_cells=line_breaks_in_cells)
-        refuse_missing(opened.described, opened.columns, schema.names)
-        if person is not None and person not in opened.columns:
-            raise DataError(f"{opened.described} lacks the column {person!r} with ids of persons")
-        return _coded(opened, schema, progress, ids)
+    files = stamped(files_of(source)) if isinstance(source, FILES) else ()
+    keep = in_memory or person is not None or not files
+    limit = math.inf if keep else (IN_MEMORY if in_memory is None else 0)
+    n = rows_in_metadata(files) if files else None
+    if n is None or n * bytes_per_record(schema) <= limit:
+        ids = None if person is None else PersonIds(person, case_sensitive_ids)
+        coded = _Coded(schema, limit, ids)
+        with ExitStack() as stack:
+            wanted = schema.names if person is None else (*schema.names, person)
+            opened = open_batches(source, stack, wanted, line_breaks_in_cells=line_breaks_in_cells)
+            refuse_missing(opened.described, opened.columns, wanted)
+            coded.take_all(opened, progress)
+        if coded.fits:
+            return coded.records()
+        n = coded.rows
+    return RecordFiles(schema, files, n, line_breaks_in_cells=line_breaks_in_cells)
 
 
 def open_batches(
@@ -100,7 +148,7 @@ def open_batches(
         ['age']
     """
     # Each kind of source has a module, imported when it is needed: Arrow and pandas load slowly.
-    if not isinstance(source, str | Path | list | tuple):
+    if not isinstance(source, FILES):
         from thresher.data.frames import open_frame
 
         return open_frame(source, wanted)
@@ -109,23 +157,40 @@ def open_batches(
     return open_paths(source, stack, wanted, line_breaks_in_cells=line_breaks_in_cells)
 
 
-def _coded(
-    opened: Batches, schema: Schema, progress: Progress | None, ids: PersonIds | None
-) -> Records:
-    parts: list[list[Codes]] = [[] for _ in schema]
-    rows = 0
-    for batch in opened.batches:
-        for part, feature in zip(parts, schema, strict=True):
-            part.append(feature.encode(batch.column(feature.name)))
-        if ids is not None:
-            ids.add(batch.column(ids.name))
-        rows += len(batch)
-        if progress:
-            progress(rows)
-    if not rows:
-        raise DataError(f"{opened.described} holds no records")
-    columns = []
-    for part in parts:
-        columns.append(np.concatenate(part))
-        part.clear()
-    return Records(schema, columns, None if ids is None else ids.column())
+class _Coded:
+    """Coded records, as far as they fit into a limit of bytes; beyond it, only their number."""
+
+    def __init__(self, schema: Schema, limit: float, ids: PersonIds | None) -> None:
+        self.rows, self.fits = 0, True
+        self._schema, self._limit, self._ids = schema, limit, ids
+        self._parts: list[dict[str, Codes]] = []
+
+    def take_all(self, opened: Batches, progress: Progress | None) -> None:
+        """Read all batches; two are coded at a time on two cores."""
+        from thresher.data.batch_coding import BatchCoder
+
+        coder = BatchCoder(self._schema)
+
+        def code(batch: "pa.RecordBatch") -> "tuple[pa.RecordBatch, dict[str, Codes]]":
+            return batch, coder.codes(batch) if self.fits else {}
+
+        for batch, codes in in_order(code, opened.batches):
+            self.rows += len(batch)
+            if self._ids is not None:
+                self._ids.add(batch.column(self._ids.name))
+            if self.rows * bytes_per_record(self._schema) > self._limit:
+                self.fits = False
+                self._parts.clear()
+            if self.fits:
+                self._parts.append(codes)
+            if progress:
+                progress(self.rows)
+        if not self.rows:
+            raise DataError(f"{opened.described} holds no records")
+
+    def records(self) -> Records:
+        """The records; their parts are given back column by column."""
+        columns = []
+        for name in self._schema.names:
+            columns.append(np.concatenate([part.pop(name) for part in self._parts]))
+        return Records(self._schema, columns, None if self._ids is None else self._ids.column())

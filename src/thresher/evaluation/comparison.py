@@ -1,5 +1,6 @@
 """A release beside the truth and the baselines at the same budget. Not for publication."""
 
+from thresher.data.known import counted_ahead
 from thresher.data.private import PrivateData
 from thresher.errors import ResourceError
 from thresher.evaluation.errors import Errors, as_counted, errors_of
@@ -30,6 +31,7 @@ def compare(
         >>> list(compare(release, data, work, seed=0))
         ['release', 'all0', 'gaussian_per_query', 'gaussian_joint']
     """
+    records = counted_ahead(records, (threshold.features for threshold in workload))
     truth = as_counted(release, records)
     compared = {"release": errors_of(release.source.table, truth, workload)}
     for kind in BASELINES:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thresher.data.known import counted_ahead
 from thresher.data.private import PrivateData
 from thresher.errors import ParameterError
 from thresher.evaluation.errors import as_counted, errors_of
@@ -135,6 +136,7 @@ def future_error(
     if not drawn or not several:
         raise ParameterError("future error needs at least one release and one threshold")
     distinct = Workload(records.schema, dict.fromkeys(drawn))
+    records = counted_ahead(records, (threshold.features for threshold in distinct))
     place = {threshold: i for i, threshold in enumerate(distinct)}
     by_repetition = []
     for release in several:

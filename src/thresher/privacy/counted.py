@@ -24,6 +24,9 @@ from thresher.queries.threshold import Threshold
 from thresher.schema import Schema
 from thresher.tables import Answers, SparseTable, threshold_counts
 
+MOST_DERIVED = 8 << 20
+"""The most pairs of tables over fewer features that are kept for the next round: 128 MiB."""
+
 
 class CountedTables:
     """Marginal tables of private data, counted when they are first needed.
@@ -52,6 +55,8 @@ class CountedTables:
         self._tables: dict[FeatureSet, SparseTable] = {}
         self._holding: dict[str, list[FeatureSet]] = {name: [] for name in data.schema.names}
         self._above: dict[FeatureSet, FeatureSet] = {}
+        self._derived: dict[FeatureSet, SparseTable] = {}
+        self._pairs_derived = 0
 
     @property
     def schema(self) -> Schema:
@@ -115,8 +120,14 @@ class CountedTables:
 
     def over(self, features: FeatureSet) -> SparseTable:
         """The marginal table over some features, in their order."""
-        above = self._known_above(self._in_order(features))
-        return self._tables[above].onto(tuple(above.index(name) for name in features))
+        derived = self._derived.get(features)
+        if derived is None:
+            above = self._known_above(self._in_order(features))
+            derived = self._tables[above].onto(tuple(above.index(name) for name in features))
+            if self._pairs_derived + len(derived) <= MOST_DERIVED:
+                self._pairs_derived += 0 if derived is self._tables[above] else len(derived)
+                self._derived[features] = derived
+        return derived
 
     def answers(self, threshold: Threshold) -> Answers:
         """The exact counts of all consistent queries of a threshold, for any slab."""
