@@ -1,0 +1,183 @@
+"""The few words of SQL in which codes are asked for, as each engine writes them.
+
+No literal depends on a setting of the server, such as how it reads backslashes, and no comparison
+of texts on a collation: texts are equal if their characters are.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+
+from thresher.schema.cells import BLANKS
+
+
+class Dialect(ABC):
+    """How an engine writes names, texts, numbers, and a lookup of each."""
+
+    pushes_numbers = True
+    """Whether numbers are coded by the engine. Where Arrow comes for free, our code is as fast."""
+
+    @abstractmethod
+    def name(self, name: str) -> str:
+        """A column's or table's name, whatever characters it has."""
+
+    @abstractmethod
+    def text(self, text: str) -> str:
+        """A text."""
+
+    @abstractmethod
+    def by_text(self, cell: str, codes: Mapping[str, int], other: int) -> str:
+        """The code of a text by its characters, without blanks at its ends."""
+
+    @abstractmethod
+    def is_blank(self, cell: str) -> str:
+        """Whether a text is missing, empty or blank."""
+
+    @abstractmethod
+    def is_nan(self, number: str) -> str:
+        """Whether a double is NaN."""
+
+    @abstractmethod
+    def edges_passed(self, number: str, edges: Sequence[float]) -> str:
+        """How many of some rising edges are at or below a double."""
+
+    @abstractmethod
+    def double(self, number: float) -> str:
+        """A double, exactly; maybe infinite."""
+
+    def as_double(self, cell: str) -> str:
+        """A number as the nearest double."""
+        return f"CAST({cell} AS DOUBLE PRECISION)"
+
+    def table(self, names: Sequence[str]) -> str:
+        """A table's name with that of its schema."""
+        return ".".join(map(self.name, names))
+
+
+class DuckDB(Dialect):
+    """DuckDB. It evaluates a lookup once for each entry of a column's dictionary.
+
+    Example:
+        >>> DuckDB().name('a "b"'), DuckDB().text("it's")
+        ('"a ""b"""', "'it''s'")
+    """
+
+    pushes_numbers = False
+
+    def name(self, name: str) -> str:
+        return _doubled(name, '"')
+
+    def text(self, text: str) -> str:
+        return _doubled(text, "'")
+
+    def by_text(self, cell: str, codes: Mapping[str, int], other: int) -> str:
+        # As bytes, since a column of texts can have a collation that ignores capitals.
+        texts = ", ".join(f"encode({self.text(text)})" for text in codes)
+        place = f"list_position([{texts}], encode({self._trimmed(cell)}))"
+        return f"coalesce(list_extract({[*codes.values()]}, nullif({place}, 0)), {other})"
+
+    def is_blank(self, cell: str) -> str:
+        return f"coalesce(octet_length(encode({self._trimmed(cell)})) = 0, true)"
+
+    def is_nan(self, number: str) -> str:
+        return f"isnan({number})"
+
+    def edges_passed(self, number: str, edges: Sequence[float]) -> str:
+        return _searched(self, number, edges, 0, len(edges))
+
+    def double(self, number: float) -> str:
+        return f"CAST('{number!r}' AS DOUBLE)"
+
+    def _trimmed(self, cell: str) -> str:
+        return f"trim({cell}, {self.text(BLANKS)})"
+
+
+class Postgres(Dialect):
+    r"""PostgreSQL, with a database in UTF-8.
+
+    Example:
+        >>> Postgres().name('a "b"'), Postgres().text("it's \\ here")
+        ('"a ""b"""', "E'it''s \\\\ here'")
+    """
+
+    def name(self, name: str) -> str:
+        return _doubled(name, '"')
+
+    def text(self, text: str) -> str:
+        return "E" + _doubled(text.replace("\\", "\\\\"), "'")
+
+    def by_text(self, cell: str, codes: Mapping[str, int], other: int) -> str:
+        # Most cells are listed as they are: blanks are only looked for in the others.
+        cell = f'CAST({cell} AS text) COLLATE "C"'
+        cases = " ".join(f"WHEN {self.text(text)} THEN {code}" for text, code in codes.items())
+        trimmed = f"CASE {self._trimmed(cell)} {cases} ELSE {other} END"
+        return f"CASE {cell} {cases} ELSE {trimmed} END"
+
+    def is_blank(self, cell: str) -> str:
+        return f"coalesce(octet_length({self._trimmed(f'CAST({cell} AS text)')}) = 0, true)"
+
+    def is_nan(self, number: str) -> str:
+        return f"{number} = CAST('NaN' AS float8)"
+
+    def edges_passed(self, number: str, edges: Sequence[float]) -> str:
+        listed = ", ".join(map(self.double, edges))
+        return f"width_bucket({number}, ARRAY[{listed}])" if edges else "0"
+
+    def double(self, number: float) -> str:
+        return f"CAST('{number!r}' AS float8)"
+
+    def _trimmed(self, cell: str) -> str:
+        return f"btrim({cell}, {self.text(BLANKS)})"
+
+
+class Spark(Dialect):
+    """Spark SQL. Texts are written as their bytes: how it reads backslashes is a setting.
+
+    Example:
+        >>> Spark().name("a `b`"), Spark().text("ab")
+        ('`a ``b```', "CAST(X'6162' AS STRING)")
+    """
+
+    def name(self, name: str) -> str:
+        return _doubled(name, "`")
+
+    def text(self, text: str) -> str:
+        return f"CAST(X'{text.encode().hex()}' AS STRING)"
+
+    def by_text(self, cell: str, codes: Mapping[str, int], other: int) -> str:
+        trimmed = self._trimmed(cell)
+        cases = " ".join(f"WHEN {self.text(text)} THEN {code}" for text, code in codes.items())
+        return f"CASE {trimmed} {cases} ELSE {other} END"
+
+    def is_blank(self, cell: str) -> str:
+        return f"coalesce(octet_length({self._trimmed(cell)}) = 0, true)"
+
+    def is_nan(self, number: str) -> str:
+        return f"isnan({number})"
+
+    def edges_passed(self, number: str, edges: Sequence[float]) -> str:
+        return _searched(self, number, edges, 0, len(edges))
+
+    def double(self, number: float) -> str:
+        return f"CAST('{number!r}' AS DOUBLE)"
+
+    def as_double(self, cell: str) -> str:
+        return f"CAST({cell} AS DOUBLE)"
+
+    def _trimmed(self, cell: str) -> str:
+        return f"trim(BOTH {self.text(BLANKS)} FROM {cell} COLLATE UTF8_BINARY)"
+
+
+def _searched(
+    dialect: Dialect, number: str, edges: Sequence[float], first: int, last: int
+) -> str:
+    """A binary search among edges, by comparisons."""
+    if first == last:
+        return str(first)
+    middle = (first + last) // 2
+    below = _searched(dialect, number, edges, first, middle)
+    above = _searched(dialect, number, edges, middle + 1, last)
+    return f"CASE WHEN {number} < {dialect.double(edges[middle])} THEN {below} ELSE {above} END"
+
+
+def _doubled(text: str, quote: str) -> str:
+    return quote + text.replace(quote, quote * 2) + quote
