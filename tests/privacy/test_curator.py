@@ -252,7 +252,7 @@ def test_it_shows_n_and_the_schema_and_no_counts():
     curator.measure([TABLE], rho="1/2")
     assert curator.n == N
     assert curator.schema == SCHEMA
-    shown = "Curator(Records(7919 records, 5 features, 15005 one-hot columns), rho 0.5 of 1 spent)"
+    shown = "Curator(7919 records, rho 0.5 of 1 spent)"
     assert repr(curator) == str(curator) == shown
 
 

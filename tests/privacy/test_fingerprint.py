@@ -16,7 +16,8 @@ from thresher.data.records import Records
 from thresher.errors import BudgetError, LedgerError, ReleaseError
 from thresher.mechanisms import RAP, All0, GaussianJoint
 from thresher.privacy import Budget, Curator, Ledger
-from thresher.privacy.fingerprint import fingerprint
+from thresher.privacy import fingerprint as of_counts
+from thresher.privacy.counted import CountedTables
 from thresher.privacy.journal import Journal, JournaledCurator
 from thresher.queries import Query, Threshold, Workload
 from thresher.schema import Schema
@@ -37,6 +38,10 @@ def replaced(records, row=0):
 @pytest.fixture
 def ledger(tmp_path):
     return Ledger.create(tmp_path / "people.ledger", Fraction(10))
+
+
+def fingerprint(records, key):
+    return of_counts.fingerprint(CountedTables(records), key)
 
 
 def mode(path):
@@ -64,8 +69,13 @@ def test_it_depends_on_the_key_the_schema_and_the_number_of_records(records, sch
         [Categorical(name=name, categories=("x", "y"), outside="x", nulls="x") for name in "ab"]
     )
     said.add(fingerprint(Records(two, [np.array([0, 1]), np.array([1, 1])]), KEY))
-    said.add(fingerprint(Records(two, [np.array([0, 1]), np.array([1, 0])]), KEY))
+    said.add(fingerprint(Records(two, [np.array([0, 1]), np.array([0, 1])]), KEY))
     assert len(said) == 6
+
+
+def test_the_order_of_the_records_makes_no_difference(records, schema):
+    backwards = Records(schema, [column[::-1] for column in records.columns])
+    assert fingerprint(backwards, KEY) == fingerprint(records, KEY)
 
 
 def test_the_width_in_which_codes_came_makes_no_difference(records, schema):
@@ -82,13 +92,15 @@ def test_a_ledger_is_for_the_records_that_were_spent_on_first(records, ledger):
         with pytest.raises(
             LedgerError, match=r"people.ledger is the ledger of other data.*declare"
         ):
-            Curator(other, Budget.from_rho(1), ledger)
+            Curator(other, Budget.from_rho(1), ledger).measure([female(records)], rho=RHO)
         with pytest.raises(LedgerError, match="is the ledger of other data"):
             GaussianJoint(rho=RHO).fit(other, workload_of(records), ledger=ledger)
     Curator(records, Budget.from_rho(1), ledger).measure([female(records)], rho=RHO)
     assert ledger.spent == 2 * RHO
     lines = ledger.path.read_text().splitlines()
-    assert ["fingerprint" in line for line in lines] == [False, True, False]
+    kinds = ["fingerprint" if "fingerprint" in line else "rho" in line for line in lines[1:]]
+    taken_back = [True, False] * 4
+    assert kinds == [True, "fingerprint", *taken_back, True]
 
 
 def test_two_that_begin_at_once_cannot_both_bind_a_ledger(records, ledger):
@@ -109,14 +121,14 @@ def test_a_correction_is_declared_and_stays_on_record(records, ledger):
     corrected = replaced(records)
     ledger.declare_corrected(corrected, why="a typing error\nin row 1", who="ada")
     with pytest.raises(LedgerError, match="is the ledger of other data"):
-        Curator(records, Budget.from_rho(1), ledger)
+        Curator(records, Budget.from_rho(1), ledger).measure([female(records)], rho=RHO)
     Curator(corrected, Budget.from_rho(1), ledger).measure([female(records)], rho=RHO)
     said = Ledger.open(ledger.path).read()
     assert said.spent == 2 * RHO
     assert [(c.number, c.who, c.why) for c in said.corrections] == [
-        (2, "ada", "a typing error\nin row 1")
+        (3, "ada", "a typing error\nin row 1")
     ]
-    assert [entry.number for entry in said.entries] == [1, 3]
+    assert [entry.number for entry in said.entries] == [1, 6]
     assert said.fingerprint not in repr(said)
 
 
@@ -139,7 +151,7 @@ def test_a_ledger_of_the_first_build_is_bound_by_its_next_spend(records, tmp_pat
     assert len(old.identity) == 64
     Curator(records, Budget.from_rho(1), old).measure([female(records)], rho="1/8")
     with pytest.raises(LedgerError, match="is the ledger of other data"):
-        Curator(replaced(records), Budget.from_rho(1), old)
+        Curator(replaced(records), Budget.from_rho(1), old).measure([female(records)], rho="1/8")
     old.declare_corrected(replaced(records), why="a test")
     Curator(replaced(records), Budget.from_rho(1), old).measure([female(records)], rho="1/8")
     assert old.remaining == 0
@@ -151,7 +163,8 @@ def test_ledgers_of_one_name_made_at_one_moment_differ(records, tmp_path, monkey
     (tmp_path / "b").mkdir()
     one, other = (Ledger.create(tmp_path / name / "l", Fraction(1)) for name in "ab")
     assert one.identity != other.identity
-    assert one.recognise(records) != other.recognise(records)
+    counted = CountedTables(records)
+    assert one.recognise(counted) != other.recognise(counted)
 
 
 def test_no_message_and_no_release_has_a_fingerprint(records, ledger, tmp_path):
@@ -160,14 +173,16 @@ def test_no_message_and_no_release_has_a_fingerprint(records, ledger, tmp_path):
         records, workload, ledger=ledger, journal=tmp_path / "journal"
     )
     release.save(tmp_path / "release")
-    _, line, *_ = (tmp_path / "journal" / "journal.jsonl").read_bytes().splitlines()
-    secrets = {ledger.read().fingerprint, *json.loads(line)["bound"].values()}
+    text = (tmp_path / "journal" / "journal.jsonl").read_bytes().rstrip(b"\0")
+    lines = map(json.loads, text.splitlines())
+    *_, bound = (line["bound"] for line in lines if "bound" in line)
+    secrets = {ledger.read().fingerprint, *bound.values()}
     assert ledger.identity in secrets
     assert len(secrets) == 4
     told = b"".join(path.read_bytes() for path in (tmp_path / "release").iterdir())
     assert [secret for secret in secrets if secret.encode() in told] == []
     with pytest.raises(LedgerError) as caught:
-        Curator(replaced(records), Budget.from_rho(1), ledger)
+        Curator(replaced(records), Budget.from_rho(1), ledger).measure([female(records)], rho=RHO)
     assert not any(secret in str(caught.value) for secret in secrets)
 
 
@@ -182,12 +197,12 @@ def workload_of(records):
     return Workload(records.schema, [Threshold(("sex",)), Threshold(("town", "job"))])
 
 
-def interrupted(records, ledger, folder):
-    """Two calls of a fit that then stops."""
+def interrupted(records, ledger, folder, calls=2):
+    """Some calls of a fit that then stops."""
     with Journal(folder, {"fit": 1}) as journal:
         curator = Curator(records, Budget.from_rho(1), ledger, spent=journal.spent)
         wall = JournaledCurator(curator, journal)
-        for _ in range(2):
+        for _ in range(calls):
             wall.measure([female(records)], rho="1/4")
 
 
@@ -198,13 +213,13 @@ def test_other_records_and_another_ledger_do_not_go_on_with_a_journal(records, l
     other = Ledger.create(tmp_path / "elsewhere" / "people.ledger", Fraction(10))
     free = Ledger.create(tmp_path / "free.ledger", Fraction(10))
     for data, book, why in [
-        (replaced(records), None, "on other data"),
-        (replaced(records), free, "on other data"),
+        (replaced(records), None, "paid from another ledger"),
+        (replaced(records), free, "paid from another ledger"),
         (records, other, "paid from another ledger"),
         (records, None, "paid from another ledger"),
     ]:
         with pytest.raises(ReleaseError, match=why):
-            interrupted(data, book, folder)
+            interrupted(data, book, folder, calls=3)
     assert other.spent == free.spent == 0
     interrupted(records, ledger, folder)
     assert ledger.spent == RHO
@@ -221,13 +236,15 @@ def test_a_copied_ledger_is_the_same_ledger(records, ledger, tmp_path):
 def test_a_journal_of_the_first_build_is_bound_when_it_goes_on(records, tmp_path):
     shutil.copytree(Path(__file__).parent / "first_build_journal", tmp_path / "journal")
     about = {"mechanism": "by hand", "n": 400}
-    with Journal(tmp_path / "journal", about) as journal:
-        JournaledCurator(Curator(records, Budget.from_rho(1)), journal)
-    with (
-        Journal(tmp_path / "journal", about) as journal,
-        pytest.raises(ReleaseError, match="other data"),
-    ):
-        JournaledCurator(Curator(replaced(records), Budget.from_rho(1)), journal)
+    for data in (records, replaced(records)):
+        with Journal(tmp_path / "journal", about) as journal:
+            wall = JournaledCurator(Curator(data, Budget.from_rho(2), spent=journal.spent), journal)
+            wall._pending.clear()
+            if data is records:
+                wall.measure([female(records)], rho="1/8")
+                continue
+            with pytest.raises(ReleaseError, match="other data"):
+                wall.measure([female(records)], rho="1/8")
 
 
 # A refused fit leaves nothing behind.
@@ -311,5 +328,11 @@ def test_an_interrupted_fit_on_other_data_is_refused_as_a_user_would_meet_it(
     rap = RAP(rho=RHO, rounds=2, queries_per_round=1, synthetic_rows=5)
     workload, folder = workload_of(records), tmp_path / "journal"
     rap.fit(records, workload, journal=folder)
+    journal = folder / "journal.jsonl"
+    text = journal.read_text().rstrip("\0")
+    *kept, _, _ = text.splitlines(keepends=True)  # the last call is still to come
+    journal.write_text("".join(kept))
     with pytest.raises(ReleaseError, match="is the journal of a fit on other data"):
         rap.fit(replaced(records), workload, journal=folder)
+    assert "".join(kept) in journal.read_text()
+    assert rap.fit(records, workload, journal=folder).spent == RHO

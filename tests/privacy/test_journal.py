@@ -346,8 +346,9 @@ def damaged(lines):
 def test_a_damaged_journal_is_refused(records, workload, tmp_path, ledger):
     run(RAPS["oneshot"], records, workload, tmp_path, ledger)
     path = tmp_path / "journal" / "journal.jsonl"
-    first, bound, *others = path.read_bytes().rstrip(b"\0").decode().splitlines()
-    assert list(json.loads(bound)) == ["bound"]
+    lines = path.read_bytes().rstrip(b"\0").decode().splitlines()
+    first, *others = (line for line in lines if "bound" not in json.loads(line))
+    assert len(lines) - len(others) == 3
     for name, wrong in damaged([first, *others]):
         path.write_text("\n".join(wrong) + "\n")
         with pytest.raises(ReleaseError) as refused:

@@ -82,6 +82,7 @@ class Curator(Access):
         "_randomness",
         "_recognise",
         "_release",
+        "_taken_back",
     )
 
     def __init__(
@@ -101,6 +102,9 @@ class Curator(Access):
         if spent:
             self._account.spend(spent)
         self._ledger = ledger
+        if ledger is not None:
+            ledger.read()  # a damaged one is better found before there is anything to pay
+        self._taken_back = Fraction(0)
         self._known_as: str | None = None
         self._feature_sets: set[FeatureSet] = set()
         self._recognise: list[Callable[[Fingerprint], None]] = []
@@ -189,6 +193,7 @@ class Curator(Access):
                 if self._ledger is not None and number is not None:
                     self._ledger.take_back(number)
                 self._account.take_back(amount)
+                self._taken_back += amount
                 raise
         return counted
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from thresher.errors import BudgetError, ReleaseError
+from thresher.errors import BudgetError, ReleaseError, ThresherError
 from thresher.privacy.access import Access
 from thresher.privacy.budget import Budget
 from thresher.privacy.curator import Curator
@@ -129,11 +129,14 @@ class JournaledCurator(Access):
     def _announced(self, amount: Fraction, queries: int) -> Iterator[None]:
         """Write down what is about to be paid; if it is refused unpaid, write that down too."""
         self._journal.announce(amount, room=BYTES_PER_QUERY * (queries + 1))
-        before = self._curator.spent
+        before, taken_back = self._curator.spent, self._curator._taken_back
         try:
             yield
-        except BaseException:
-            if self._curator.spent == before:
+        except BaseException as fault:
+            # An interruption may come between the ledger and the account. Unless the payment was
+            # taken back, it counts as lost.
+            refused = isinstance(fault, ThresherError) and self._curator.spent == before
+            if refused or self._curator._taken_back > taken_back:
                 self._journal.refuse(amount)
             raise
 

@@ -1,7 +1,7 @@
 """The file behind a journal: which calls were announced, what each cost, and what came back.
 
 The file is JSON Lines. The first line says what is being fitted, and the next binds the journal to
-the ledger. Once the data have been counted, a line binds it to them, by a keyed fingerprint (see
+the ledger. Before the first result, a line binds it to the data, by a keyed fingerprint (see
 `fingerprint`). Every call has a line `{"paying": ρ}` before it is paid for, and a line with its
 result after; or a line `{"refused": ρ}` if nothing was paid. Tables of counts are in `.npy` files
 beside it, which the result names. Folder and files are readable by their owner only.
@@ -46,6 +46,7 @@ class Journal:
         self.lost = Fraction(0)
         self._announced = False
         self._bound: dict[str, Any] | None = None
+        self._untied = False
         self._end = 0
         try:
             self._descriptor = self._opened()
@@ -101,7 +102,10 @@ class Journal:
         """
         if self._bound is None:
             self._bound = {"key": secrets.token_bytes(KEY_BYTES).hex(), "ledger": ledger}
-            self._tie()
+            try:
+                self._append({"bound": self._bound})
+            except OSError as fault:
+                raise _nothing_paid(self._path, fault) from None
         elif self._bound["ledger"] != ledger:
             raise ReleaseError(
                 f"{self.folder} is the journal of a fit that is paid from another ledger of this "
@@ -111,25 +115,20 @@ class Journal:
     def recognise(self, fingerprint: Callable[[bytes], str]) -> None:
         """Tie the journal to its data, once they are counted; if it is tied to others, refuse.
 
+        Nothing is written in the middle of a call; the next result takes the tie with it.
+
         Args:
             fingerprint: Gives the fingerprint of the data under a key.
         """
         bound = self._bound or {}
         found = fingerprint(bytes.fromhex(bound["key"]))
         if bound.get("records") is None:
-            self._bound = {**bound, "records": found}
-            self._tie()
+            self._bound, self._untied = {**bound, "records": found}, True
         elif bound["records"] != found:
             raise ReleaseError(
                 f"{self.folder} is the journal of a fit on other data: these records are not those "
                 "that it began with. Give those, or choose another output for a new fit"
             )
-
-    def _tie(self) -> None:
-        try:
-            self._append({"bound": self._bound})
-        except OSError as fault:
-            raise _nothing_paid(self._path, fault) from None
 
     @property
     def is_bound(self) -> bool:
@@ -186,6 +185,9 @@ class Journal:
 
     def record(self, result: dict[str, Any]) -> None:
         """Write down the result of the call that was announced last."""
+        if self._untied:
+            self._append({"bound": self._bound})
+            self._untied = False
         self._append(result)
         self._announced = False
         self.results.append(result)
