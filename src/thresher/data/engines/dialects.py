@@ -26,11 +26,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def by_text(self, cell: str, codes: Mapping[str, int], other: int) -> str:
-        """The code of a text by its characters, without blanks at its ends."""
-
-    @abstractmethod
-    def is_blank(self, cell: str) -> str:
-        """Whether a text is missing, empty or blank."""
+        """The code of a text that is not missing, by its characters without blanks at the ends."""
 
     @abstractmethod
     def is_nan(self, number: str) -> str:
@@ -57,8 +53,8 @@ class DuckDB(Dialect):
     """DuckDB. It evaluates a lookup once for each entry of a column's dictionary.
 
     Example:
-        >>> DuckDB().name('a "b"'), DuckDB().text("it's")
-        ('"a ""b"""', "'it''s'")
+        >>> print(DuckDB().name('a"b'), DuckDB().text("it's"))
+        "a""b" 'it''s'
     """
 
     pushes_numbers = False
@@ -74,9 +70,6 @@ class DuckDB(Dialect):
         texts = ", ".join(f"encode({self.text(text)})" for text in codes)
         place = f"list_position([{texts}], encode({self._trimmed(cell)}))"
         return f"coalesce(list_extract({[*codes.values()]}, nullif({place}, 0)), {other})"
-
-    def is_blank(self, cell: str) -> str:
-        return f"coalesce(octet_length(encode({self._trimmed(cell)})) = 0, true)"
 
     def is_nan(self, number: str) -> str:
         return f"isnan({number})"
@@ -95,8 +88,8 @@ class Postgres(Dialect):
     r"""PostgreSQL, with a database in UTF-8.
 
     Example:
-        >>> Postgres().name('a "b"'), Postgres().text("it's \\ here")
-        ('"a ""b"""', "E'it''s \\\\ here'")
+        >>> print(Postgres().name('a"b'), Postgres().text(r"it's \ here"))
+        "a""b" E'it''s \\ here'
     """
 
     def name(self, name: str) -> str:
@@ -107,13 +100,9 @@ class Postgres(Dialect):
 
     def by_text(self, cell: str, codes: Mapping[str, int], other: int) -> str:
         # Most cells are listed as they are: blanks are only looked for in the others.
-        cell = f'CAST({cell} AS text) COLLATE "C"'
         cases = " ".join(f"WHEN {self.text(text)} THEN {code}" for text, code in codes.items())
         trimmed = f"CASE {self._trimmed(cell)} {cases} ELSE {other} END"
         return f"CASE {cell} {cases} ELSE {trimmed} END"
-
-    def is_blank(self, cell: str) -> str:
-        return f"coalesce(octet_length({self._trimmed(f'CAST({cell} AS text)')}) = 0, true)"
 
     def is_nan(self, number: str) -> str:
         return f"{number} = CAST('NaN' AS float8)"
@@ -147,9 +136,6 @@ class Spark(Dialect):
         trimmed = self._trimmed(cell)
         cases = " ".join(f"WHEN {self.text(text)} THEN {code}" for text, code in codes.items())
         return f"CASE {trimmed} {cases} ELSE {other} END"
-
-    def is_blank(self, cell: str) -> str:
-        return f"coalesce(octet_length({self._trimmed(cell)}) = 0, true)"
 
     def is_nan(self, number: str) -> str:
         return f"isnan({number})"

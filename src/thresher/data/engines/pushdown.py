@@ -22,6 +22,7 @@ import dataclasses
 import pyarrow as pa
 
 from thresher.data.engines.dialects import Dialect
+from thresher.data.engines.engine import Column
 from thresher.schema.cells import (
     LARGEST_INTEGER,
     UNREADABLE,
@@ -38,24 +39,24 @@ KNOWN = {"name", "nulls", "outside", "extra", "review", "categories", "low", "hi
 """The settings of a feature that expressions honour."""
 
 
-def code_expression(feature: Feature, kind: pa.DataType, cell: str, sql: Dialect) -> str | None:
+def code_expression(feature: Feature, column: Column, sql: Dialect) -> str | None:
     """The expression of a cell's code, or None if the database cannot give exactly that.
 
     Args:
         feature: The feature.
-        kind: The type of the column, as Arrow calls it.
-        cell: The expression of the cell.
-        sql: How the database writes it.
+        column: The column of the database.
+        sql: How the database writes expressions.
 
     Example:
         >>> from thresher.data.engines.dialects import Postgres
         >>> sex = Categorical(name="sex", categories=("F", "M"), outside="M", nulls="M")
-        >>> code_expression(sex, pa.bool_(), "x", Postgres())
+        >>> code_expression(sex, Column(pa.bool_(), "boolean", raw="x"), Postgres())
         'CASE WHEN x THEN 1 WHEN NOT x THEN 1 ELSE 1 END'
-        >>> code_expression(sex, pa.date32(), "x", Postgres()) is None
+        >>> code_expression(sex, Column(pa.date32(), "date", raw="x"), Postgres()) is None
         True
     """
-    if not _is_known(feature) or feature.size > MOST_BRANCHES * 1024:
+    kind, cell = column.kind, column.raw
+    if not _is_known(feature) or column.digits or column.moment:
         return None
     is_number = pa.types.is_integer(kind) or kind in (pa.float32(), pa.float64())
     if is_number and not sql.pushes_numbers:
@@ -82,13 +83,11 @@ def _is_known(feature: Feature) -> bool:
 
 
 def _category_of_text(feature: Categorical, cell: str, sql: Dialect) -> str:
-    texts = list(codes_by_spelling(feature.categories))
+    texts = [*codes_by_spelling(feature.categories), ""]
     codes = dict(zip(texts, _codes(feature, pa.array(texts)), strict=True))
     missing, other = _codes(feature, pa.array([None, UNREADABLE]))
     found = sql.by_text(cell, codes, other)
-    if missing == other:
-        return found
-    return f"CASE WHEN {sql.is_blank(cell)} THEN {missing} ELSE {found} END"
+    return f"CASE WHEN {cell} IS NULL THEN {missing} ELSE {found} END"
 
 
 def _category_of_truth(feature: Categorical, cell: str) -> str:
@@ -101,7 +100,6 @@ def _category_of_number(feature: Categorical, cell: str, sql: Dialect) -> str:
     number = sql.as_double(cell)
     texts = codes_by_spelling(feature.categories)
     spelled = [number_of(text) for text in texts if number_spelling(number_of(text)) == text]
-    # 2^53 + 2 is the name of no cell that the other numbers here could be.
     cases = "".join(
         f" WHEN {number} = {sql.double(value)} THEN {code}"
         for value, code in zip(spelled, _codes(feature, pa.array(spelled, pa.float64())), strict=True)
