@@ -16,7 +16,7 @@ import pyarrow as pa
 from thresher.data.counting import BATCH_ROWS
 from thresher.data.engines.address import Address
 from thresher.data.engines.dialects import DuckDB
-from thresher.data.engines.engine import CodedBatch, Column, code_of_arrow
+from thresher.data.engines.engine import CodedBatch, Column, StreamingEngine, code_of_arrow
 from thresher.data.engines.faults import driver, masked
 from thresher.data.engines.pushdown import code_expression
 from thresher.errors import DataError
@@ -40,7 +40,7 @@ DIGITS = {"hugeint", "uhugeint", "decimal", "bignum"}
 
 
 @dataclass(frozen=True)
-class DuckDBFile:
+class DuckDBFile(StreamingEngine):
     """A table in a file of DuckDB, which is opened for reading whenever it is needed.
 
     Attributes:
@@ -106,7 +106,7 @@ def relation_of(connection: Any, table: Sequence[str], described: str) -> "DuckD
 
 
 @dataclass(frozen=True)
-class DuckDBRelation:
+class DuckDBRelation(StreamingEngine):
     """A relation of DuckDB: a table or a query, lazily.
 
     Attributes:
@@ -131,9 +131,7 @@ class DuckDBRelation:
     def coded(self, features: Sequence[Feature]) -> Iterator[CodedBatch]:
         """All records in batches, by one query."""
         columns = self.columns()
-        codes = [
-            code_expression(feature, columns[feature.name], SQL) for feature in features
-        ]
+        codes = [code_expression(feature, columns[feature.name], SQL) for feature in features]
         asked = ", ".join(
             f"{_sized(code, feature) if code else columns[feature.name].raw} AS c{place}"
             for place, (feature, code) in enumerate(zip(features, codes, strict=True))

@@ -1,5 +1,6 @@
 """What an engine gives, and private data in one."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
@@ -25,19 +26,12 @@ class CodedBatch:
         weights: How many records each row stands for; None if each is one.
 
     Example:
-        >>> CodedBatch({"age": np.array([3, 5])}, weights=np.array([10, 1])).records
-        11
+        >>> CodedBatch({"age": np.array([3, 5])}, weights=np.array([10, 1])).weights.sum()
+        np.int64(11)
     """
 
     codes: Mapping[str, npt.NDArray[Any]]
     weights: npt.NDArray[np.int64] | None = None
-
-    @property
-    def records(self) -> int:
-        """How many records these are."""
-        if self.weights is not None:
-            return int(self.weights.sum())
-        return len(next(iter(self.codes.values())))
 
 
 class Engine(Protocol):
@@ -56,13 +50,30 @@ class Engine(Protocol):
         """The number of records."""
         ...
 
-    def coded(self, features: Sequence[Feature]) -> Iterator[CodedBatch]:
-        """All records in batches, as they are in one moment: what is written later is not seen.
-
-        Args:
-            features: The features to code.
-        """
+    def counts(
+        self, schema: Schema, feature_sets: Sequence[FeatureSet], progress: Progress | None = None
+    ) -> list[SparseTable]:
+        """Count marginal tables on all records as they are in one moment."""
         ...
+
+
+class StreamingEngine(ABC):
+    """An engine that sends its records in coded batches, to be counted here."""
+
+    @abstractmethod
+    def coded(self, features: Sequence[Feature]) -> Iterator[CodedBatch]:
+        """All records in batches, as they are in one moment: what is written later is not seen."""
+
+    def counts(
+        self, schema: Schema, feature_sets: Sequence[FeatureSet], progress: Progress | None = None
+    ) -> list[SparseTable]:
+        """Count marginal tables, batch by batch."""
+        counter = TableCounter(schema, feature_sets)
+        for batch in self.coded([schema[name] for name in counter.features]):
+            counter.add(batch.codes, batch.weights)
+            if progress:
+                progress(counter.total)
+        return counter.tables()
 
 
 @dataclass(frozen=True)
@@ -117,18 +128,15 @@ class ConnectedTable:
         self, feature_sets: Sequence[FeatureSet], progress: Progress | None = None
     ) -> list[SparseTable]:
         """Count marginal tables. Not private: for the privacy wall and for evaluation."""
-        counter = TableCounter(self.schema, feature_sets, rows=self.n)
-        wanted = [self.schema[name] for name in counter.features]
-        for batch in self._engine.coded(wanted):
-            counter.add(batch.codes, batch.weights)
-            if progress:
-                progress(counter.total)
-        if counter.total != self.n:
+        if not feature_sets:
+            return []
+        tables = self._engine.counts(self.schema, feature_sets, progress)
+        if any(table.total != self.n for table in tables):
             raise DataError(
                 f"{self._engine.described} had {self.n:,} records when it was connected to, and "
                 "has another number now: connect again when nobody writes to it"
             )
-        return counter.tables()
+        return tables
 
 
 def connected(engine: Engine, schema: Schema) -> ConnectedTable:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from thresher.data.counting import BATCH_ROWS
 from thresher.data.engines.address import Address
 from thresher.data.engines.duckdb_tables import DuckDBRelation
-from thresher.data.engines.engine import CodedBatch, Column, Engine, code_of_arrow
+from thresher.data.engines.engine import CodedBatch, Column, Engine, StreamingEngine, code_of_arrow
 from thresher.data.engines.faults import driver, masked
 from thresher.data.engines.postgres import PostgresTable
 from thresher.data.engines.spark import SparkTable
@@ -57,7 +57,7 @@ def engine_of(expression: Any, described: str = "the Ibis table") -> Engine:
 
 
 @dataclass(frozen=True)
-class IbisTable:
+class IbisTable(StreamingEngine):
     """A table expression of a backend for which there is no faster way.
 
     Attributes:

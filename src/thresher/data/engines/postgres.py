@@ -16,7 +16,7 @@ import pyarrow as pa
 from thresher.data.counting import BATCH_ROWS
 from thresher.data.engines.address import Address
 from thresher.data.engines.dialects import Postgres
-from thresher.data.engines.engine import CodedBatch, Column, code_of_arrow
+from thresher.data.engines.engine import CodedBatch, Column, StreamingEngine, code_of_arrow
 from thresher.data.engines.faults import driver, masked
 from thresher.data.engines.packing import Key, keys_of
 from thresher.data.engines.pushdown import code_expression
@@ -55,7 +55,7 @@ REFUSED = (
 
 
 @dataclass(frozen=True)
-class PostgresTable:
+class PostgresTable(StreamingEngine):
     """A table or a query of PostgreSQL.
 
     Attributes:
@@ -103,7 +103,7 @@ class PostgresTable:
         grouped = f"SELECT count(*), CAST(sum(n) AS int8) FROM ({sample} GROUP BY {every}) AS t"
         with self._told():
             [(distinct, rows)] = connection.execute(grouped).fetchall()
-        return distinct < SHRINKS * (rows or 0)
+        return bool(distinct < SHRINKS * (rows or 0))
 
     def _blocks(self, connection: Any, query: str) -> Iterator[list[tuple[Any, ...]]]:
         with self._told():

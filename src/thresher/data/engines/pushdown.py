@@ -21,7 +21,7 @@ import dataclasses
 
 import pyarrow as pa
 
-from thresher.data.engines.dialects import Dialect
+from thresher.data.engines.dialects import Dialect, Postgres
 from thresher.data.engines.engine import Column
 from thresher.schema.cells import (
     LARGEST_INTEGER,
@@ -48,7 +48,6 @@ def code_expression(feature: Feature, column: Column, sql: Dialect) -> str | Non
         sql: How the database writes expressions.
 
     Example:
-        >>> from thresher.data.engines.dialects import Postgres
         >>> sex = Categorical(name="sex", categories=("F", "M"), outside="M", nulls="M")
         >>> code_expression(sex, Column(pa.bool_(), "boolean", raw="x"), Postgres())
         'CASE WHEN x THEN 1 WHEN NOT x THEN 1 ELSE 1 END'
@@ -58,18 +57,21 @@ def code_expression(feature: Feature, column: Column, sql: Dialect) -> str | Non
     kind, cell = column.kind, column.raw
     if not _is_known(feature) or column.digits or column.moment:
         return None
-    is_number = pa.types.is_integer(kind) or kind in (pa.float32(), pa.float64())
-    if is_number and not sql.pushes_numbers:
-        return None
     if type(feature) is Categorical and len(feature.categories) <= MOST_BRANCHES:
         if pa.types.is_string(kind):
             return _category_of_text(feature, cell, sql)
         if pa.types.is_boolean(kind):
             return _category_of_truth(feature, cell)
-        return _category_of_number(feature, cell, sql) if is_number else None
-    if type(feature) is IntegerRange and is_number and feature.high < LARGEST_INTEGER:
+    is_number = pa.types.is_integer(kind) or kind in (pa.float32(), pa.float64())
+    return _of_number(feature, cell, sql) if is_number and isinstance(sql, Postgres) else None
+
+
+def _of_number(feature: Feature, cell: str, sql: Postgres) -> str | None:
+    if type(feature) is Categorical and len(feature.categories) <= MOST_BRANCHES:
+        return _category_of_number(feature, cell, sql)
+    if type(feature) is IntegerRange and feature.high < LARGEST_INTEGER:
         return _whole_number(feature, cell, sql)
-    if type(feature) is Bins and is_number and len(feature.edges) <= MOST_BRANCHES:
+    if type(feature) is Bins and len(feature.edges) <= MOST_BRANCHES:
         return _bin(feature, cell, sql)
     return None
 
@@ -95,21 +97,23 @@ def _category_of_truth(feature: Categorical, cell: str) -> str:
     return f"CASE WHEN {cell} THEN {true} WHEN NOT {cell} THEN {false} ELSE {missing} END"
 
 
-def _category_of_number(feature: Categorical, cell: str, sql: Dialect) -> str:
+def _category_of_number(feature: Categorical, cell: str, sql: Postgres) -> str:
     """A number has the category that spells it; no two doubles have the same spelling but 0, -0."""
     number = sql.as_double(cell)
     texts = codes_by_spelling(feature.categories)
     spelled = [number_of(text) for text in texts if number_spelling(number_of(text)) == text]
     cases = "".join(
         f" WHEN {number} = {sql.double(value)} THEN {code}"
-        for value, code in zip(spelled, _codes(feature, pa.array(spelled, pa.float64())), strict=True)
+        for value, code in zip(
+            spelled, _codes(feature, pa.array(spelled, pa.float64())), strict=True
+        )
     )
     [missing] = _codes(feature, pa.nulls(1, pa.float64()))
     other = _codes(feature, pa.array([UNREADABLE]))[0]
     return f"CASE WHEN {_is_missing(cell, sql)} THEN {missing}{cases} ELSE {other} END"
 
 
-def _whole_number(feature: IntegerRange, cell: str, sql: Dialect) -> str:
+def _whole_number(feature: IntegerRange, cell: str, sql: Postgres) -> str:
     number = sql.as_double(cell)
     low, high = sql.double(float(feature.low)), sql.double(float(feature.high))
     missing, below, above = _codes(feature, pa.array([None, -float("inf"), float("inf")]))
@@ -121,7 +125,7 @@ def _whole_number(feature: IntegerRange, cell: str, sql: Dialect) -> str:
     )
 
 
-def _bin(feature: Bins, cell: str, sql: Dialect) -> str:
+def _bin(feature: Bins, cell: str, sql: Postgres) -> str:
     number = sql.as_double(cell)
     missing, below, above = _codes(feature, pa.array([None, -float("inf"), float("inf")]))
     passed = sql.edges_passed(number, feature.edges[1:-1])
@@ -132,7 +136,7 @@ def _bin(feature: Bins, cell: str, sql: Dialect) -> str:
     )
 
 
-def _is_missing(cell: str, sql: Dialect) -> str:
+def _is_missing(cell: str, sql: Postgres) -> str:
     return f"{cell} IS NULL OR {sql.is_nan(sql.as_double(cell))}"
 
 
