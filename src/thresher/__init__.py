@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from thresher.lazy import attach
 
 if TYPE_CHECKING:
-    from thresher.data import Records, datasets, read
+    from thresher.data import Records, connect, datasets, read
     from thresher.data.drafting import draft_schema
     from thresher.data.exact import exact_answer, exact_answers, exact_slabs
     from thresher.errors import (
@@ -52,7 +52,7 @@ else:
     __getattr__, __dir__ = attach(
         __name__,
         {
-            "thresher.data": "Records read",
+            "thresher.data": "Records connect read",
             "thresher.data.datasets": "datasets",
             "thresher.data.drafting": "draft_schema",
             "thresher.data.exact": "exact_answer exact_answers exact_slabs",
@@ -120,6 +120,7 @@ __all__ = [
     "Unit",
     "Workload",
     "augment",
+    "connect",
     "datasets",
     "draft_schema",
     "draw_thresholds",

@@ -1,0 +1,1 @@
+"""Records where they are: a table of DuckDB, of PostgreSQL, of any Ibis backend, or of Spark."""
