@@ -23,8 +23,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from thresher import Bins, Categorical, DataError, IntegerRange, Schema, draft_schema, read
-from thresher.schema.cells import number_of, spelling
+from thresher import (
+    Bins,
+    Boolean,
+    Categorical,
+    DataError,
+    Dates,
+    IntegerRange,
+    Schema,
+    draft_schema,
+    read,
+)
+from thresher.schema.amounts import amount_of
+from thresher.schema.boolean import truth_of
+from thresher.schema.cells import spelling
+from thresher.schema.days import day_of
 
 LABELS = (
     "?", "missing", "true", "False", "1", "2.50", "x", "inf", "2020-03-01", "12:30:00",
@@ -35,7 +48,15 @@ FEATURES = (
     Categorical(name="x", categories=("True", "false", "?"), outside="?", nulls="?"),
     IntegerRange(name="x", low=0, high=9, nulls="none", extra=("none", "True", "x")),
     Bins(name="x", edges=(0, 0.5, 1, 2, 3), nulls="none", extra=("none",), outside="none"),
-)
+    Categorical(name="x", categories=("a", "1.50", "x"), ordered=True, extra=("none",),
+                nulls="none", outside="none", synonyms={"1": "a", "True": "x", "2.5": "1.50"}),
+    Boolean(name="x", nulls="none", extra=("none", "x"), outside="x"),
+    Bins(name="x", edges=(-2500, 0, 1, 2, 2301), nulls="none", extra=("none",), written="money"),
+    IntegerRange(name="x", low=-3, high=9, nulls="none", extra=("none", "x"), written="percent"),
+    Dates(name="x", low="2020-02-28", high="2020-03-02", step="day", nulls="none",
+          extra=("none", "x"), outside="x"),
+    Dates(name="x", low="2019-01-01", high="2020-12-31", step="quarter", nulls="2019-Q1"),
+)  # fmt: skip
 PARIS = ZoneInfo("Europe/Paris")
 NOON = dt.datetime(2020, 3, 1, 12, 30, 0, 500_000)
 FAMILIES = {
@@ -57,6 +78,10 @@ FAMILIES = {
                  np.timedelta64(3, "M"), dt.timedelta.max],
     "text": ["x", " x ", "1", "1.0", "True", "true", "", " ", "nan", "2020-03-01", "2.5", "\x1c",
              "a\ud800", "\ud800", "none", "é\n", "0x1", "\x00"],
+    "amounts": ["$2,300.00", "($2,300.00)", "9.07%", "-1 %", "1", "5 EUR", "1,5", "\u22121"],
+    "dates in text": ["2020-03-01 12:30:00", "2020-03-01T00:30+02:00", "2020-02-30", "2020-Q1",
+                      "2020", "20200229", "9999-12-31", "2020-03-01T23:30:00.5-01", "12020-01-01"],
+    "truth in text": ["Yes", "no", "T", "f", "TRUE", "0", "1.0"],
     "missing": [None, pd.NA, math.nan, pd.NaT],
     "period": [pd.Period("2020Q1"), pd.Period("2020-03-01")],
     "interval": [pd.Interval(0, 1), pd.Interval(0.5, 1), pd.Interval(0, 1, closed="both")],
@@ -90,10 +115,16 @@ def expected(cell, feature):
         return nulls
     if isinstance(feature, Categorical):
         return feature._by_spelling.get(said, feature.code_of(feature.outside))
-    number = number_of(said)
-    if math.isnan(number):
+    if isinstance(feature, Boolean):
+        truth = truth_of(said)
+        other = feature._by_spelling.get(said, feature.code_of(feature.outside))
+        return other if truth is None else int(truth)
+    dated = isinstance(feature, Dates)
+    place = day_of(said, feature.step) if dated else amount_of(said, feature.written)
+    if math.isnan(place):
         return feature._by_spelling.get(said, nulls)
-    return feature.encode(pa.array([number])).tolist()[0]
+    cell = pa.array([int(place)], pa.int32()).view(pa.date32()) if dated else pa.array([place])
+    return feature.encode(cell).tolist()[0]
 
 
 def check_replacement(make, cells, replacement, place):
@@ -163,11 +194,12 @@ def test_pandas_categories(cells, replacement, data):
 TOLD = {
     "bool": [True, False], "boolean": [True, False, None], "Int64": [1, 2, None, 2**62 + 1],
     "int8": [1, 2], "float32": [1, 2.5, 0.1, None], "float16": [1, 2.5], "Float64": [1.5, 1, None],
-    "string": ["x", "1", None], "str": ["x", "1", None], "object": ["x", 1, True, None, NOON],
+    "string": ["x", "1", None, "$5"], "str": ["x", "1", None, "Yes"],
+    "object": ["x", 1, True, None, NOON],
     "datetime64[s]": [NOON, None], "datetime64[ns]": [NOON, dt.datetime(2020, 3, 1)],
     "datetime64[us, Europe/Paris]": [NOON, None], "timedelta64[ns]": [dt.timedelta(minutes=90)],
     "Sparse[int]": [0, 1, 5], "Sparse[float]": [0.5, math.nan], "complex128": [1, 1j],
-    "category": ["x", "1", None], "period[D]": ["2020-03-01", None],
+    "category": ["x", "1", None, "2020-Q1", "(5)"], "period[D]": ["2020-03-01", None],
     "bool[pyarrow]": [True, None], "timestamp[ns][pyarrow]": [NOON, None],
     "string[pyarrow]": ["x", None, "1"], "binary[pyarrow]": [b"x", None],
 }  # fmt: skip
@@ -184,7 +216,8 @@ def test_pandas_is_told_the_type(dtype, data):
 
 
 WHOLE, REAL = [0, 1, 5, None], [0.5, 1.0, 2.5, math.nan, math.inf, None]
-WORDS = ["x", "1", "True", " x ", "", "2.5", "1e3", "٣", "1_0", None]
+WORDS = ["x", "1", "True", " x ", "", "2.5", "1e3", "٣", "1_0", None, "$2,300", "(1%)", "no",
+         "2020-03-01", "2020-03-01T00:30:00+02:00", "2020-Q1"]  # fmt: skip
 STAMPS = [NOON, dt.datetime(2020, 3, 1), dt.datetime(1, 1, 1), None]
 NEAR = [NOON, dt.datetime(2020, 3, 1), None]
 ARROW = [
@@ -249,7 +282,11 @@ def test_an_arrow_type_is_refused_or_coded_by_spelling(kind, pool, tmp_path):
     words = "string" in str(kind) or pa.types.is_null(kind)
     labelled = numbers or words or pa.types.is_temporal(kind) or pa.types.is_boolean(kind)
     labelled &= not pa.types.is_interval(kind)
-    assert [codes != REFUSED for codes in told] == [labelled] * 2 + [numbers or words] * 2
+    dates = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+    readable = {Categorical: labelled, Boolean: labelled, Dates: numbers or words or dates}
+    assert [codes != REFUSED for codes in told] == [
+        readable.get(type(feature), numbers or words) for feature in FEATURES
+    ]
     for wrapped in ("plain", "dictionary", "runs"):
         table = as_arrow(kind, wrapped)(pool).append_column("sure", pa.array([1] * len(pool)))
         drafted = draft_schema(table)
@@ -260,7 +297,8 @@ def test_an_arrow_type_is_refused_or_coded_by_spelling(kind, pool, tmp_path):
 
 POLARS = {
     "truth": [True, False, None], "whole": [1, 2, None], "float": [1.0, 2.5, math.nan, None],
-    "text": ["x", "1", "True", None], "date": [dt.date(2020, 3, 1), None], "stamp": NEAR,
+    "text": ["x", "1", "True", "$2,300", "2020-03-01 01:00", "no", None],
+    "date": [dt.date(2020, 3, 1), None], "stamp": NEAR,
     "zoned": [NOON.replace(tzinfo=dt.UTC), None], "clock": [dt.time(12, 30), None],
     "decimal": [Decimal("1.00"), Decimal("2.5"), None],
     "duration": [dt.timedelta(minutes=90), None], "mixed": [1, 2.5, None],

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher import Bins, Categorical, Condition, IntegerRange, Query, QueryError, Schema
+from thresher import Bins, Categorical, Condition, Dates, IntegerRange, Query, QueryError, Schema
 from thresher.data.datasets import adult_schema
 from thresher.queries import ParseError
+from thresher.schema.days import period_of
 from thresher.schema.labels import is_label
 
 ADULT = adult_schema()
@@ -37,12 +38,25 @@ def questions(draw):
     names = draw(st.lists(WORD, min_size=1, max_size=4, unique=True))
     features = []
     for name in names:
-        kind = draw(st.sampled_from(["categories", "integers", "bins"]))
+        kind = draw(st.sampled_from(["categories", "ordered", "integers", "bins", "dates"]))
         labels = tuple(draw(st.lists(WORD, min_size=2, max_size=4, unique=True)))
         extra = tuple(label for label in labels if not _is_number(label))
         if kind == "categories":
             other = next(label for label in labels if label != "clip")
             feature = Categorical(name=name, categories=labels, nulls=other, outside=other)
+        elif kind == "ordered":
+            last = labels[-1:] if len(labels) > 2 else ()
+            first = labels[: len(labels) - len(last)]
+            other = next(label for label in labels if label != "clip")
+            feature = Categorical(
+                name=name, categories=first, extra=last, nulls=other, outside=other, ordered=True
+            )
+        elif kind == "dates":
+            step = draw(st.sampled_from(["day", "month", "quarter", "year"]))
+            feature = Dates(
+                name=name, low="2019-11-30", high="2020-02-02", step=step, nulls="2019-12-31",
+                extra=tuple(word for word in extra if period_of(word) is None),
+            )  # fmt: skip
         elif kind == "integers":
             low = draw(st.integers(-20, 20))
             feature = IntegerRange(name=name, low=low, high=low + 4, nulls=low, extra=extra)
@@ -93,6 +107,10 @@ def test_any_text_is_a_query_or_a_parse_error(text):
         ("sex not  in{ Male , Female }", 1, {"sex": set()}),
         ("sex in {}", 1, {"sex": set()}),
         ("capital-loss=120", 1, {"capital-loss": {"100"}}),
+        ("age=16...17", 1, {"age": {"16", "17"}}),
+        ("age=16. .. 17.0", 1, {"age": {"16", "17"}}),
+        ("capital-loss=.5...5", 1, {"capital-loss": {"0"}}),
+        ("capital-loss=...5", 1, {"capital-loss": {"0"}}),
         ("capital-loss=120..260", 1, {"capital-loss": {"100", "150", "200", "250"}}),
     ],
 )  # fmt: skip

@@ -311,9 +311,15 @@ def test_many_values_are_drawn_in_groups(rap):
         (th.IntegerRange(name="x", low=17, high=40, nulls="no", extra=("no",)), 3,
          ["17–24", "25–32", "33–40", "no"]),
         (th.IntegerRange(name="x", low=17, high=19, nulls=17), 3, ["17", "18", "19"]),
+        (th.Dates(name="x", low="2019-01-01", high="2019-12-31", step="month", nulls="2019-01"), 4,
+         ["2019-01–2019-03", "2019-04–2019-06", "2019-07–2019-09", "2019-10–2019-12"]),
+        (th.Categorical(name="x", categories=tuple("abcd"), ordered=True, extra=("no",), nulls="no",
+                        outside="no"), 4, ["a", "b", "c", "d", "no"]),
+        (th.Categorical(name="x", categories=tuple("abcd"), ordered=True, nulls="a", outside="a"),
+         2, ["a–b", "c–d"]),
     ],
 )  # fmt: skip
-def test_groups_of_numbers_are_labelled_by_their_true_ends(feature, most, labels):
+def test_groups_of_values_with_an_order_are_labelled_by_their_true_ends(feature, most, labels):
     groups = groups_of(feature, most, list)
     assert [group.label for group in groups] == labels
     assert [code for group in groups for code in group.codes] == list(range(feature.size))

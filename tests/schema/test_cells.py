@@ -14,7 +14,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from thresher.schema.cells import BLANKS, UNREADABLE, codes_by_spelling, number_of, spelling
+from thresher.schema.cells import (
+    BLANKS,
+    UNREADABLE,
+    codes_by_spelling,
+    instant_spelling,
+    number_of,
+    spelling,
+)
 from thresher.schema.coding import numbers_of, spellings_of
 
 NOON = dt.datetime(2020, 3, 1, 12, 30)
@@ -107,3 +114,21 @@ def test_a_label_stands_for_the_value_that_it_writes():
 )
 def test_a_label_that_is_no_date_stands_for_itself(label):
     assert codes_by_spelling([label]) == {label: 0}
+
+
+TICKS = st.one_of(
+    st.integers(-(2**63), 2**63 - 1),
+    st.integers(-(10**11), 10**12),
+    st.integers(-(10**6), 10**6).map(lambda days: days * 86_400_000_000_000 % 2**62),
+)
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC"])
+@given(ticks=st.lists(TICKS, min_size=1, max_size=4))
+def test_time_stamps_are_spelled_alike_alone_and_together(unit, zone, ticks):
+    column = pa.array(ticks, pa.int64()).view(pa.timestamp(unit, zone))
+    alone = [
+        instant_spelling(np.datetime64(tick, unit), zoned=zone is not None) for tick in ticks
+    ]  # fmt: skip
+    assert spellings_of("x", column).to_pylist() == alone

@@ -183,7 +183,20 @@ BAD = {
     "numeric": [
         {"edges": [0]}, {"edges": [0, 0]}, {"edges": [1, 0]}, {"edges": [0, math.nan]},
         {"edges": [0, math.inf]}, {"edges": [0, "1"]}, {"edges": [0, 10**400]}, {"edges": 5},
-        {"edges": [False, True]}, {"nulls": 50}, {"extra": ["2.5"]},
+        {"edges": [False, True]}, {"nulls": 50}, {"extra": ["2.5"]}, {"bins": 2},
+        {"low": 0, "high": 2}, {"low": 0, "high": 9, "bins": 2}, {"written": "euro"},
+    ],
+    "short": [
+        {"bins": 0}, {"bins": 1.5}, {"bins": True}, {"bins": 2_000_000}, {"bins": None},
+        {"low": None}, {"low": 1}, {"high": math.inf}, {"high": "1"}, {"edges": [0, 0.25, 1]},
+        {"low": -1.7e308, "high": 1.7e308}, {"nulls": 1},
+    ],
+    "boolean": [{"nulls": "maybe"}, {"outside": "clip"}, {"extra": ["no"]}, {"low": 0}],
+    "dates": [
+        {"low": "soon"}, {"low": 5}, {"low": "0000-01-01"}, {"high": "10000-01-01"}, {"low": None},
+        {"high": "2018-12-31"}, {"step": "week"}, {"step": ["day"]}, {"nulls": "2018"},
+        {"extra": ["2020-01"]}, {"extra": ["5"]}, {"outside": "2018-01"}, {"step": None},
+        {"low": "0001-01-01", "step": "day"}, {"low": "2019-01-01T00:00+02:00"},
     ],
 }  # fmt: skip
 
@@ -203,6 +216,14 @@ def test_a_malformed_feature_is_named(kind, change):
             "outside": "M",
         },
         "numeric": {"name": "odd one", "kind": "numeric", "edges": [0, 1, 2], "nulls": 0},
+        "short": {
+            "name": "odd one", "kind": "numeric", "low": 0, "high": 1, "bins": 2, "nulls": 0,
+        },
+        "boolean": {"name": "odd one", "kind": "boolean", "nulls": "false"},
+        "dates": {
+            "name": "odd one", "kind": "dates", "low": "2019-01-01", "high": "9999-12-31",
+            "step": "year", "nulls": "2019",
+        },
     }[kind]  # fmt: skip
     feature_from_json(good)
     with pytest.raises(SchemaError, match="feature 'odd one'"):

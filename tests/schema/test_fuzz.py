@@ -7,7 +7,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from thresher import Bins, Categorical, IntegerRange, Schema, SchemaError, ThresherError
+from thresher import (
+    Bins,
+    Boolean,
+    Categorical,
+    Dates,
+    IntegerRange,
+    Schema,
+    SchemaError,
+    ThresherError,
+)
 from thresher.schema.features import feature_from_json
 
 FUZZ = settings(
@@ -18,7 +27,8 @@ FUZZ = settings(
 ODD = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=4),
     st.sampled_from([10**400, "\ud800", "\x1b[2J", "a\nb", "clip", "", " ", "nan",
-                     "\u202e", [], {}, [[]], 2**53 + 1, 1e308, -1e308, "1e400"]),
+                     "\u202e", [], {}, [[]], 2**53 + 1, 1e308, -1e308, "1e400", "2019-02-03",
+                     "0000-01-01", "9999", "month", "money", "true", 10**6, "10000-01-01"]),
 )  # fmt: skip
 VALUE = st.recursive(
     ODD,
@@ -29,12 +39,20 @@ VALUE = st.recursive(
 )
 ENTRIES = (
     "name", "kind", "low", "high", "nulls", "outside", "extra", "review", "categories", "edges",
+    "bins", "written", "step", "ordered", "synonyms",
 )  # fmt: skip
 VALID = [
     {"name": "age", "kind": "integer", "low": 0, "high": 9, "nulls": 0},
     {"name": "sex", "kind": "categorical", "categories": ["F", "M"], "nulls": "F", "outside": "M"},
     {"name": "gain", "kind": "numeric", "edges": [0, 1, 2], "nulls": "none", "extra": ["none"]},
-]
+    {"name": "pay", "kind": "numeric", "low": 0, "high": 1, "bins": 3, "nulls": 0,
+     "written": "money"},
+    {"name": "ill", "kind": "boolean", "nulls": "false", "extra": ["none"]},
+    {"name": "born", "kind": "dates", "low": "2019-01-01", "high": "2019-03-01", "step": "month",
+     "nulls": "2019-01"},
+    {"name": "grade", "kind": "categorical", "categories": ["A", "B"], "nulls": "A",
+     "outside": "B", "ordered": True, "synonyms": {"a": "A"}, "extra": ["none"]},
+]  # fmt: skip
 MUTATED = st.builds(
     lambda base, changes, dropped: {
         key: value for key, value in {**base, **changes}.items() if key not in dropped
@@ -93,14 +111,16 @@ def test_any_file(tmp_path_factory, content):
 
 
 @FUZZ
-@given(st.sampled_from([Categorical, IntegerRange, Bins]), st.data())
+@given(st.sampled_from([Categorical, Boolean, IntegerRange, Bins, Dates]), st.data())
 def test_any_arguments(kind, data):
     entries = {
         "name": st.just("x"), "nulls": ODD, "outside": ODD, "extra": VALUE, "review": ODD,
         **{
-            Categorical: {"categories": VALUE},
-            IntegerRange: {"low": ODD, "high": ODD},
-            Bins: {"edges": VALUE},
+            Categorical: {"categories": VALUE, "ordered": ODD, "synonyms": VALUE},
+            Boolean: {},
+            IntegerRange: {"low": ODD, "high": ODD, "written": ODD},
+            Bins: {"edges": VALUE, "low": ODD, "high": ODD, "bins": ODD},
+            Dates: {"low": ODD, "high": ODD, "step": ODD},
         }[kind],
     }  # fmt: skip
     arguments = {entry: data.draw(value, label=entry) for entry, value in entries.items()}

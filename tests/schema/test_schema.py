@@ -1,7 +1,11 @@
 """Schema: files round-trip exactly, obey the published JSON Schema, and explain what is wrong."""
 
 import dataclasses
+import datetime as dt
+import hashlib
+import itertools
 import json
+import math
 
 import jsonschema
 import pytest
@@ -9,8 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import thresher as th
-from thresher import Bins, Categorical, IntegerRange, Schema, SchemaError
+from thresher import Bins, Boolean, Categorical, Dates, IntegerRange, Schema, SchemaError
 from thresher.data.datasets import adult_schema, loans_schema
+from thresher.schema.amounts import STYLES, amount_of
+from thresher.schema.boolean import truth_of
+from thresher.schema.days import period_of
 from thresher.schema.labels import is_label
 
 WORD = st.text(
@@ -18,38 +25,59 @@ WORD = st.text(
     min_size=1,
     max_size=6,
 ).filter(is_label)
-LABEL = WORD.filter(lambda word: not _is_number(word))
+LABEL = WORD.filter(lambda word: not _says_value(word))
 
 
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+def _says_value(word: str) -> bool:
+    """Whether a word is a number, an amount, a date or a truth value, so that it is no label."""
+    amounts = [amount_of(word, written) for written in STYLES]
+    return (
+        period_of(word) is not None
+        or truth_of(word) is not None
+        or not all(map(math.isnan, amounts))
+    )
 
 
 @st.composite
 def features(draw, name: str):
     """Any feature of a given name."""
-    kind = draw(st.sampled_from([Categorical, IntegerRange, Bins]))
+    kind = draw(st.sampled_from([Categorical, Boolean, IntegerRange, Bins, Dates]))
     review = draw(st.sampled_from(["", "guessed"]))
     if kind is Categorical:
         categories = tuple(draw(st.lists(WORD, min_size=2, max_size=4, unique=True)))
         other = draw(st.sampled_from([c for c in categories if c != "clip"]))
+        ordered = draw(st.booleans())
+        said = draw(st.dictionaries(WORD, st.sampled_from(categories), max_size=2))
+        spare = draw(st.lists(WORD, max_size=2, unique=True)) if ordered else []
+        extra = tuple(w for w in spare if w not in categories and w not in said)
+        synonyms = {word: label for word, label in said.items() if word not in categories}
         return Categorical(
-            name=name, categories=categories, nulls=categories[0], outside=other, review=review
-        )
+            name=name, categories=categories, nulls=categories[0], outside=other, review=review,
+            ordered=ordered, synonyms=synonyms, extra=extra,
+        )  # fmt: skip
     extra = tuple(draw(st.lists(LABEL, max_size=2, unique=True)))
     policies = {
         "name": name, "extra": extra, "review": review,
         "outside": draw(st.sampled_from(("clip", *extra))),
     }  # fmt: skip
+    if kind is Boolean:
+        policies["outside"] = draw(st.sampled_from(("", "true", *extra)))
+        return Boolean(nulls=draw(st.sampled_from(("false", True, *extra))), **policies)
+    if kind is Dates:
+        low, high = sorted(draw(st.lists(st.dates(), min_size=2, max_size=2)))
+        high = min(high, low + dt.timedelta(days=500)) if low.year < 9990 else low
+        nulls = draw(st.sampled_from([str(low), *extra]))
+        step = draw(st.sampled_from(["day", "month", "quarter", "year"]))
+        return Dates(low=str(low), high=str(high), step=step, nulls=nulls, **policies)
+    policies["written"] = draw(st.sampled_from(["plain", "money", "percent"]))
     if kind is IntegerRange:
         low = draw(st.integers(-(2**52), 2**52))
         high = low + draw(st.integers(0, 20))
         nulls = draw(st.sampled_from([low, str(high), *extra]))
         return IntegerRange(low=low, high=high, nulls=nulls, **policies)
+    if draw(st.booleans()):
+        low, bins = draw(st.integers(-100, 100)), draw(st.integers(1, 9))
+        return Bins(low=low, high=low + bins / 2, bins=bins, nulls=low, **policies)
     number = st.floats(allow_nan=False, allow_infinity=False)
     edges = tuple(sorted(draw(st.lists(number, min_size=2, max_size=5, unique=True))))
     return Bins(edges=edges, nulls=draw(st.sampled_from([edges[0], *extra])), **policies)
@@ -77,6 +105,52 @@ def test_the_fingerprint_tells_what_codes_mean_and_nothing_else(schema):
     assert reviewed.fingerprint == schema.fingerprint
     renamed = Schema(dataclasses.replace(feature, name=f"{feature.name}x") for feature in schema)
     assert renamed.fingerprint != schema.fingerprint
+
+
+def test_fingerprints_and_json_of_the_first_build_stay():
+    """A schema that is described as before has the JSON and the fingerprint that it had."""
+    mixed = Schema((
+        IntegerRange(name="age", low=18, high=90, nulls=18),
+        IntegerRange(
+            name="visits", low=0, high=20, nulls="unknown", extra=("unknown",), review="guessed"
+        ),
+        Categorical(name="smoker", categories=("no", "yes"), nulls="no", outside="yes"),
+        Bins(name="gain", edges=(0, 0.5, 10), nulls=0, outside="far", extra=("far",)),
+        Bins(name="income", edges=tuple(range(0, 200_001, 5_000)), nulls=0),
+    ))  # fmt: skip
+    for schema, fingerprint, text in (
+        (adult_schema(), "12137658a940ef28", "b87fb05a9599a04d"),
+        (loans_schema(), "d89b8ca1d13ea31a", "ce2d52e3aa069c83"),
+        (mixed, "75f0de718300ec27", "4a9415e8a7aa8cc2"),
+    ):
+        assert schema.fingerprint.startswith(fingerprint)
+        written = json.dumps(schema.as_json()).encode()
+        assert hashlib.sha256(written).hexdigest().startswith(text)
+
+
+def test_bins_in_short_are_the_same_description():
+    short = Bins(name="x", low=0, high=1, bins=10, nulls=0)
+    long = Bins(name="x", edges=[i / 10 for i in range(11)], nulls=0)
+    assert short == long == Bins.equal("x", low=0, high=1.0, bins=10, nulls=0)
+    assert hash(short) == hash(long)
+    assert Schema([short]).fingerprint == Schema([long]).fingerprint
+    assert short.as_json() == {
+        "name": "x", "kind": "numeric", "nulls": 0, "outside": "clip", "low": 0, "high": 1,
+        "bins": 10,
+    }  # fmt: skip
+    assert "bins" not in long.as_json()
+    assert dataclasses.replace(short, name="y").as_json()["bins"] == 10
+    with pytest.raises(SchemaError, match="but not both"):
+        dataclasses.replace(short, edges=(0, 1))
+
+
+@given(st.floats(-1e15, 1e15), st.floats(1e-6, 1e15), st.integers(1, 50))
+def test_the_edges_of_bins_in_short_follow_the_formula(low, width, bins):
+    high = low + width
+    edges = [low + ((high - low) * i) / bins for i in range(bins)] + [high]
+    if any(a >= b for a, b in itertools.pairwise(edges)):
+        return
+    assert list(Bins(name="x", low=low, high=high, bins=bins, nulls=low).edges) == edges
 
 
 def test_files_round_trip(tmp_path):

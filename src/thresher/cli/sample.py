@@ -10,6 +10,7 @@ from thresher.cli.options import AsJson, ReleaseFolder, usable_path
 from thresher.errors import ParameterError
 from thresher.release import load
 from thresher.release.spreadsheet import write_csv
+from thresher.schema import IntegerRange
 
 
 def sample(
@@ -34,6 +35,13 @@ def sample(
             help="In CSV, put an apostrophe before texts that a spreadsheet would run (=1+1).",
         ),
     ] = True,
+    labels: Annotated[
+        bool,
+        typer.Option(
+            "--labels",
+            help="Write labels such as unknown beside numbers and dates, not empty cells.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Draw synthetic records from a release. This costs no privacy.
@@ -44,14 +52,19 @@ def sample(
     if output.suffix not in (".csv", ".parquet"):
         raise ParameterError(f"{output}: the kind of file is told by its ending: .csv or .parquet")
     published = load(release)
-    records = published.sample(rows, seed)
+    records = published.sample(rows, seed, labels=labels)
+    with_extra = [feature for feature in published.schema if feature.extra]
+    if not labels:
+        # Missing values make pandas turn whole numbers into floats. Files keep them whole.
+        whole = {f.name: "Int64" for f in with_extra if isinstance(f, IntegerRange)}
+        records = records.astype(whole)
     try:
         if output.suffix == ".csv":
             write_csv(records, output, escape=escape)
         else:
             # A Parquet column has one type: numbers beside words such as "missing" become words.
-            mixed = [feature.name for feature in published.schema if feature.extra]
-            records.astype(dict.fromkeys(mixed, str)).to_parquet(output, index=False)
+            mixed = {f.name: str for f in with_extra if labels}
+            records.astype(mixed).to_parquet(output, index=False)
     except OSError as fault:
         raise ParameterError(f"{output} cannot be written: {fault.strerror}") from None
     if as_json:

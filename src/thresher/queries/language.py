@@ -90,7 +90,8 @@ def _is_range(feature: Feature, codes: tuple[int, ...]) -> bool:
     if codes != tuple(run) or codes[-1] >= feature.size - len(feature.extra):
         return False
     span = f"{feature.labels[codes[0]]}..{feature.labels[codes[-1]]}"
-    return not re.search(r'[,{}"]|\.\.\.', span) and _range_codes(feature, span) == run
+    plain_text = not re.search(r'[,{}"]|\.\.\.', span) and span.count("..") == 1
+    return plain_text and _range_codes(feature, span) == run
 
 
 def _range_codes(feature: Feature, word: str) -> range | None:
@@ -99,11 +100,13 @@ def _range_codes(feature: Feature, word: str) -> range | None:
     A number may end in a point and begin with one, so that the dots of `1...5` and `...5` can be
     told apart in two ways: by their end and by their beginning.
     """
+    if ".." not in word:
+        return None
     if isinstance(feature, Categorical) and feature.code_of(word) is not None:
         return None  # it is a category with two points in its name
-    for place in {word.rfind(".."): 0, word.find(".."): 0}:
+    for place in (word.rfind(".."), word.find("..")):
         low, high = word[:place].strip(), word[place + 2 :].strip()
-        codes = feature.codes_between(low or None, high or None) if place >= 0 else None
+        codes = feature.codes_between(low or None, high or None)
         if codes is not None:
             return codes
     return None

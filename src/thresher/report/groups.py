@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from thresher.schema.features import Bins, Categorical, Feature
+from thresher.schema.features import Bins, Feature
 
 
 @dataclass(frozen=True)
@@ -19,19 +19,19 @@ class Group:
 def groups_of(
     feature: Feature, most: int, shares: Callable[[], Sequence[float]]
 ) -> tuple[Group, ...]:
-    """About `most` groups of values, at the most: neighbouring numbers, or the rarest categories.
+    """About `most` groups of values, at the most: neighbouring values, or the rarest categories.
 
     Args:
         feature: The feature.
         most: How many groups there may be. Labels beyond the numbers of a feature come on top.
-        shares: Gives the share of each value. Only categories are ordered by it.
+        shares: Gives the share of each value. Only categories without an order are sorted by it.
 
     Example:
         >>> gain = Bins.equal("gain", low=0, high=100_000, bins=100, nulls=0)
         >>> [group.label for group in groups_of(gain, most=4, shares=list)][:2]
         ['0–25,000', '25,000–50,000']
     """
-    if isinstance(feature, Categorical):
+    if not feature.has_order:
         return _categories(feature, most, shares())
     numbers = feature.size - len(feature.extra)
     step = -(-numbers // most)
@@ -42,7 +42,7 @@ def groups_of(
     )
 
 
-def _categories(feature: Categorical, most: int, shares: Sequence[float]) -> tuple[Group, ...]:
+def _categories(feature: Feature, most: int, shares: Sequence[float]) -> tuple[Group, ...]:
     order = [int(code) for code in np.argsort(-np.asarray(shares), kind="stable")]
     shown = len(order) if len(order) <= most else most - 1
     groups = [Group(feature.labels[code], (code,)) for code in order[:shown]]

@@ -15,7 +15,7 @@ from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release import Answer, Release
 from thresher.report.groups import Group, groups_of
-from thresher.schema.features import Categorical, Feature
+from thresher.schema.features import Boolean, Categorical, Feature
 
 Table = npt.NDArray[np.float64]
 
@@ -53,8 +53,8 @@ class OneWay:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether the values have a natural order, as numbers do."""
-        return not isinstance(self.feature, Categorical)
+        """Whether the values lie on a line, as numbers and dates do."""
+        return not isinstance(self.feature, Categorical | Boolean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ def one_way(release: Release, name: str) -> OneWay | None:
     if release.source.answerable((name,)) is None:
         return None
     feature = release.schema[name]
-    most = MOST_CATEGORIES if isinstance(feature, Categorical) else MOST_BARS
+    most = MOST_CATEGORIES if isinstance(feature, Categorical | Boolean) else MOST_BARS
     groups = groups_of(feature, most, lambda: _shares(release, name))
     bars = _asked(release, [(group.label, {name: group.codes}) for group in groups])
     return OneWay(feature, tuple(bars))

@@ -16,7 +16,6 @@ from thresher.errors import DataError
 from thresher.schema.amounts import NEGATIVE, NO_DIGIT, PATTERNS, PLAIN, amount_of
 from thresher.schema.cells import (
     BLANKS,
-    FRACTIONS,
     LARGEST_INTEGER,
     clock_spelling,
     duration_spelling,
@@ -24,12 +23,11 @@ from thresher.schema.cells import (
     number_of,
     number_spelling,
 )
-from thresher.schema.days import SAME_DAY, day_of
 
 Whole = npt.NDArray[np.int64]
 
-NOT_A_TIME = -(2**63)
-"""What numpy stores for a missing time."""
+USUAL_SECONDS = np.array(["0001-01-01", "9999-12-31"], dtype="datetime64[s]")
+"""Time stamps between these are spelled many at once, if they have no fraction of a second."""
 
 
 def bare(name: str, column: pa.Array) -> pa.Array:
@@ -56,7 +54,7 @@ def bare(name: str, column: pa.Array) -> pa.Array:
         if str(column.type) == "string_view":
             return bare(name, column.cast(pa.large_string()))
     except pa.ArrowException:
-        raise _refused(name, column.type, "which cannot be unpacked: convert it to text") from None
+        raise refused(name, column.type, "which cannot be unpacked: convert it to text") from None
     return _readable(column) if is_text(column) else column
 
 
@@ -93,7 +91,7 @@ def spellings_of(name: str, column: pa.Array) -> pa.Array:
         return _number_spellings(pa.array(numbers_of(name, column), from_pandas=True))
     spell = _spelling_of_ticks(kind)
     if spell is None:
-        raise _refused(name, kind, "which has no categories: convert it to text")
+        raise refused(name, kind, "which has no categories: convert it to text")
     width = pa.int32() if kind.bit_width == 32 else pa.int64()
     return _by_distinct_value(column.view(width), spell)
 
@@ -121,43 +119,13 @@ def numbers_of(name: str, column: pa.Array, written: str = PLAIN) -> npt.NDArray
     if is_text(column):
         return _numbers_in_text(column, written)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        raise _refused(
+        raise refused(
             name, kind, "where the schema expects numbers: convert it, or describe it as "
             "categorical",
         )  # fmt: skip
     return np.array(
         column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), dtype=float
     )
-
-
-def days_of(name: str, column: pa.Array, step: str) -> npt.NDArray[np.float64]:
-    """The days that a column's cells say, as days since 1970-01-01; NaN where there is none.
-
-    Args:
-        name: The column's name, for messages.
-        column: The cells.
-        step: The longest time that a text may say: see `thresher.schema.days`.
-
-    Example:
-        >>> days_of("x", pa.array(["1970-01-02", "1970-02", "soon", None]), "month").tolist()
-        [1.0, 31.0, nan, nan]
-    """
-    column = bare(name, column)
-    kind = column.type
-    per_day = _ticks_per_day(kind)
-    if per_day:
-        ticks = column.view(pa.int32() if kind.bit_width == 32 else pa.int64()).cast(pa.int64())
-        days = np.asarray(pc.fill_null(ticks, NOT_A_TIME)) // per_day
-        missing = np.asarray(pc.is_null(column))
-        if pa.types.is_timestamp(kind):
-            missing = missing | np.asarray(pc.fill_null(pc.equal(ticks, NOT_A_TIME), True))
-        return np.asarray(np.where(missing, np.nan, days), dtype=float)
-    numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    if not (is_text(column) or pa.types.is_null(kind) or numbers):
-        raise _refused(
-            name, kind, "where the schema expects dates: convert it, or describe it as categorical"
-        )
-    return _days_in_text(spellings_of(name, column), step)
 
 
 def codes_of_texts(
@@ -206,7 +174,13 @@ def label_codes(
     return coded
 
 
-def _refused(name: str, kind: pa.DataType, why: str) -> DataError:
+def refused(name: str, kind: pa.DataType, why: str) -> DataError:
+    """The error for a column of a type that a feature cannot have.
+
+    Example:
+        >>> print(refused("x", pa.bool_(), "where numbers are expected"))
+        column 'x' is of type bool, where numbers are expected
+    """
     return DataError(f"column {name!r} is of type {kind}, {why}")
 
 
@@ -270,26 +244,22 @@ def _spelling_of_ticks(kind: pa.DataType) -> Callable[[Whole], list[str | None]]
 
 def _instants(ticks: Whole, unit: str, *, zoned: bool) -> list[str | None]:
     instants = ticks.astype(np.int64).view(f"datetime64[{unit}]")
-    return [instant_spelling(instant, zoned=zoned) for instant in instants]
+    seconds = instants.astype("datetime64[s]")
+    usual = (seconds >= USUAL_SECONDS[0]) & (seconds < USUAL_SECONDS[1])
+    usual &= seconds.astype(instants.dtype) == instants
+    spelled = np.empty(len(ticks), dtype=object)
+    spelled[usual] = _spelled_seconds(seconds[usual], zoned=zoned)
+    spelled[~usual] = [instant_spelling(instant, zoned=zoned) for instant in instants[~usual]]
+    return list(spelled)
 
 
-def _ticks_per_day(kind: pa.DataType) -> int:
-    """How many of the whole numbers that Arrow stores make a day; 0 for what is no date."""
-    if pa.types.is_date32(kind):
-        return 1
-    if pa.types.is_date64(kind):
-        return 86_400_000
-    return 86_400 * 10 ** FRACTIONS[kind.unit] if pa.types.is_timestamp(kind) else 0
-
-
-def _days_in_text(texts: pa.Array, step: str) -> npt.NDArray[np.float64]:
-    """The days that trimmed texts say. Days recur, so each way to write one is read once."""
-    plain = pc.match_substring_regex(texts, rf"\A{SAME_DAY}\z")
-    short = pc.if_else(plain, pc.utf8_slice_codeunits(texts, 0, 10), texts)
-    encoded = short.dictionary_encode()
-    days = [day_of(text, step) for text in encoded.dictionary.to_pylist()]
-    places: Whole = np.asarray(pc.fill_null(encoded.indices, len(days)))
-    return np.array([*days, np.nan], dtype=float)[places]
+def _spelled_seconds(seconds: npt.NDArray[Any], *, zoned: bool) -> npt.NDArray[Any]:
+    """What `instant_spelling` gives for whole seconds of years with four digits."""
+    texts = np.datetime_as_string(seconds)
+    if zoned:
+        return np.char.add(texts, "Z").astype(object)
+    days = seconds.astype("datetime64[D]")
+    return np.where(days == seconds, np.datetime_as_string(days), texts).astype(object)
 
 
 def _numbers_in_text(column: pa.Array, written: str) -> npt.NDArray[np.float64]:

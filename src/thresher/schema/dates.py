@@ -84,7 +84,7 @@ class Dates(Scale):
         return first_days(self._day("low").first, self._day("high").last, self.step)
 
     def _places(self, column: "pa.Array") -> npt.NDArray[np.float64]:
-        from thresher.schema.coding import days_of
+        from thresher.schema.day_coding import days_of
 
         return days_of(self.name, column, self.step)
 

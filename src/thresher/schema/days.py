@@ -25,14 +25,19 @@ STEPS = ("day", "month", "quarter", "year")
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
-CLOCK = r"[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,18})?)?"
-UTC = r" ?(?:Z|UTC|[+-]00(?::?00)?)"
-SAME_DAY = rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:{CLOCK}(?:{UTC})?)?"
-"""A text of this form says the day, or the lack of one, that its first ten characters say."""
+_CLOCK = r"[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,18})?)?"
+_EAST = r"[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?"
+_STAMP = rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}{_CLOCK}"
+
+USUAL = rf"[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}(?:{_CLOCK}(?: ?(?:Z|UTC|{_EAST}))?)?"
+"""A text of this form writes the day, or what is none, in its first ten characters."""
+
+SHIFTED = rf"{_STAMP} ?{_EAST}"
+"""A text of the usual form with a zone other than UTC."""
 
 _INSTANT = re.compile(
     r"(-[0-9]{3,17}|[0-9]{4,18})-([0-9]{2})-([0-9]{2})"
-    rf"(?:({CLOCK}) ?(?:Z|UTC|([+-])([01][0-9]|2[0-3])(?::?([0-5][0-9]))?)?)?"
+    rf"(?:({_CLOCK})(?: ?(?:Z|UTC|({_EAST})))?)?"
 )
 _COMPACT = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
 _LONGER = re.compile(r"([0-9]{4})(?:-([0-9]{2})|-?Q([1-4]))?")
@@ -85,6 +90,17 @@ def day_of(text: str, step: str) -> float:
     return float(period.first)
 
 
+def minutes_east(zone: str) -> int:
+    """By how many minutes the clocks of a zone are ahead of UTC.
+
+    Example:
+        >>> minutes_east("+02:00"), minutes_east("-0930"), minutes_east("+01")
+        (120, -570, 60)
+    """
+    minutes = int(zone[1:3]) * 60 + int(zone[3:].lstrip(":") or 0)
+    return -minutes if zone[0] == "-" else minutes
+
+
 def first_days(first: int, last: int, step: str) -> npt.NDArray[np.int64]:
     """The first day of each step from that of one day to that of another, and the day after all.
 
@@ -132,9 +148,8 @@ def _day(year: int, month: int, day: int) -> int | None:
         return None
 
 
-def _days_shifted(clock: str | None, sign: str | None, hours: str, minutes: str | None) -> int:
+def _days_shifted(clock: str | None, zone: str | None) -> int:
     """By how many days an instant's day in UTC differs from the day that is written."""
-    if clock is None or sign is None:
+    if clock is None or zone is None:
         return 0
-    east = (1 if sign == "+" else -1) * (int(hours) * 60 + int(minutes or 0))
-    return (int(clock[1:3]) * 60 + int(clock[4:6]) - east) // 1440
+    return (int(clock[1:3]) * 60 + int(clock[4:6]) - minutes_east(zone)) // 1440

@@ -63,7 +63,8 @@ class Numeric(Scale):
             return open_end
         if isinstance(value, str):
             return amount_of(value, self.written)
-        return float(value) if isinstance(value, int | float) else math.nan
+        number = without_numpy(value)
+        return float(number) if isinstance(number, int | float) else math.nan
 
     def _says_value(self, text: str) -> bool:
         return not math.isnan(amount_of(text, self.written))
