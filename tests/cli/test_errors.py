@@ -88,7 +88,8 @@ def test_a_mistake_in_a_process_of_its_own(folder):
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr.splitlines() == [
-        "thresher: ragged.csv, row 3 (the header is row 1): 3 fields where the header has 2"
+        "thresher: ragged.csv, row 3 (the header is row 1): 3 fields where the header has 2; cells "
+        "are separated by commas, and a cell that holds one needs quotation marks"
     ]
 
 

@@ -143,8 +143,7 @@ def _foreign(seen: Seen) -> LeftOut | None:
     """Numbers and dates in a form that is not read."""
     if seen.other_dates.complete:
         return LeftOut("dates in a form that is not read: write them as 2019-01-31")
-    with_comma = seen.decimal_comma.complete and any("," in label for label in seen.labels)
-    if with_comma and seen.values.number > FEW:
+    if seen.decimal_comma.complete and seen.comma and seen.values.number > FEW:
         return LeftOut("numbers with a decimal comma, which count as text: write 1.5, not 1,5")
     return None
 

@@ -17,6 +17,9 @@ from thresher.schema.draft.sentinels import NUMBERS, Range, without_codes
 MOST_ODD = 20
 """Different texts that a column of numbers or dates may have beside them."""
 
+PROBED = 200
+"""Values that are read before all others."""
+
 BLANK_WORDS = frozenset(
     {"-", "--", "---", ".", "..", "?", "??", "na", "n/a", "n.a.", "#n/a", "nan", "nil", "null",
      "none", "(null)", "<na>", "missing", "unknown", "unk", "undefined", "unspecified",
@@ -44,8 +47,7 @@ class Reading:
     Example:
         >>> from thresher.schema.coding import numbers_of
         >>> reading = Reading(lambda cells: numbers_of("x", cells))
-        >>> values = pa.array(["5", "7", "none"])
-        >>> reading.add(values, Texts("x", values), np.ones(3, int))
+        >>> reading.add(Texts("x", pa.array(["5", "7", "none"])), np.ones(3, int))
         >>> reading.cells, reading.range().high, sorted(reading.odd)
         (2, 7.0, ['none'])
         >>> reading.complete
@@ -62,12 +64,22 @@ class Reading:
     _high: float = -math.inf
     _suspected: Counter[float] = field(default_factory=Counter)
 
-    def add(self, values: pa.Array, texts: "Texts", cells: Cells) -> None:
+    def add(self, texts: "Texts", cells: Cells) -> None:
         """Look at some more values, which differ from each other, and the cells of each."""
+        # A few values mostly show that a column cannot be read, which saves reading them all.
+        if len(cells) > PROBED:
+            self._places(texts.first(PROBED))
+        places = self._places(texts)
+        if not self.given_up:
+            sound = np.isfinite(places)
+            self._count(places[sound], cells[sound])
+
+    def _places(self, texts: "Texts") -> Places:
+        """Read values, and give up if too many cannot be read."""
         if self.given_up:
-            return
+            return np.empty(0)
         try:
-            places = self.read(values)
+            places = self.read(texts.values)
         except DataError:  # of a type that is read by its spelling
             places = self.read(texts.all)
         sound = np.isfinite(places)
@@ -77,8 +89,7 @@ class Reading:
         if len(self.odd) > MOST_ODD:
             self.given_up = True
             self.odd.clear()
-            return
-        self._count(places[sound], cells[sound])
+        return places
 
     @property
     def blank(self) -> set[str]:
@@ -106,7 +117,7 @@ class Reading:
 
 
 class Texts:
-    """The spellings of some values, made when they are first needed.
+    """Some values, and their spellings, made when they are first needed.
 
     Args:
         name: The column's name.
@@ -118,13 +129,13 @@ class Texts:
     """
 
     def __init__(self, name: str, values: pa.Array) -> None:
-        self._name, self._values = name, values
+        self.name, self.values = name, values
 
     @cached_property
     def all(self) -> pa.Array:
         """The spellings."""
-        return spellings_of(self._name, self._values)
+        return spellings_of(self.name, self.values)
 
-    def check(self) -> None:
-        """Raise if values of this type have no spelling."""
-        spellings_of(self._name, self._values.slice(0, 0))
+    def first(self, number: int) -> "Texts":
+        """The first of the values."""
+        return Texts(self.name, self.values.slice(0, number))

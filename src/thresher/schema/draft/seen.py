@@ -50,7 +50,7 @@ class Seen:
         self.kinds: set[str] = set()
         self.letters = self.words = 0
         self.lengths: set[int] = set()
-        self.leading_zero = self.percent_sign = False
+        self.leading_zero = self.percent_sign = self.comma = False
         self.plain = Reading(lambda cells: numbers_of(name, cells))
         self.money = Reading(lambda cells: numbers_of(name, cells, "money"))
         self.percent = Reading(lambda cells: numbers_of(name, cells, "percent"))
@@ -67,13 +67,12 @@ class Seen:
                 return
             counted = pc.value_counts(cells)
             texts = Texts(self.name, counted.field("values"))
-            texts.check()
+            texts.first(0).all  # noqa: B018, raises if values of this type have no spelling
         except (DataError, pa.ArrowException):  # of a type that no feature has
             self.kinds.add("other")
             return
-        times = np.asarray(counted.field("counts")).astype(np.int64)
         self.cells += len(cells)
-        self._look(counted.field("values"), texts, times)
+        self._look(texts, np.asarray(counted.field("counts")).astype(np.int64))
 
     def _present(self, column: pa.Array) -> pa.Array:
         """The cells that are neither missing nor blank. The others are counted."""
@@ -87,18 +86,20 @@ class Seen:
         self.missing += len(column) - len(cells)
         return cells
 
-    def _look(self, values: pa.Array, texts: Texts, times: Cells) -> None:
-        self.kinds.add(_kind(values))
-        self.values.add(values, times)
+    def _look(self, texts: Texts, times: Cells) -> None:
+        self.kinds.add(_kind(texts.values))
+        self.values.add(texts.values, times)
         readings = [self.plain, self.money, self.percent, self.days]
-        if is_text(values):
-            self._look_at_texts(values, times)
+        if is_text(texts.values):
+            self._look_at_texts(texts.values, times)
             readings += [self.decimal_comma, self.other_dates]
         for reading in readings:
-            reading.add(values, texts, times)
-        if not self.too_many:
-            self.labels.update(filter(fits_on_a_line, texts.all.to_pylist()))
-            self.too_many = len(self.labels) > MOST_CATEGORIES
+            reading.add(texts, times)
+        # If the first values are too many already, the rest need not be spelled.
+        for part in (texts.first(4 * MOST_CATEGORIES), texts):
+            if not self.too_many:
+                self.labels.update(filter(fits_on_a_line, part.all.to_pylist()))
+                self.too_many = len(self.labels) > MOST_CATEGORIES
 
     def _look_at_texts(self, texts: pa.Array, times: Cells) -> None:
         letters = np.asarray(pc.utf8_length(texts))
@@ -106,6 +107,7 @@ class Seen:
         self.words += int(((np.asarray(pc.count_substring(texts, " ")) + 1) * times).sum())
         self.lengths.update({int(letters.min()), int(letters.max())})
         self.percent_sign |= bool(pc.any(pc.match_substring(texts, "%")).as_py())
+        self.comma |= bool(pc.any(pc.match_substring(texts, ",")).as_py())
         self.leading_zero |= bool(pc.any(pc.match_substring_regex(texts, "^0[0-9]+$")).as_py())
 
     def _days(self, cells: pa.Array) -> Places:
