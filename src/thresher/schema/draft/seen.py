@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from thresher.errors import DataError
 from thresher.schema.cells import UNREADABLE
-from thresher.schema.coding import bare, days_of, is_text, numbers_of, spellings_of
+from thresher.schema.coding import bare, is_text, numbers_of, spellings_of
+from thresher.schema.day_coding import days_of
 from thresher.schema.days import STEPS
 from thresher.schema.draft.distinct import DistinctValues
 from thresher.schema.draft.readings import Cells, Places, Reading, Texts
