@@ -74,9 +74,9 @@ def make(path: str, n: str) -> dict[str, Any]:
     import pyarrow.csv as pa_csv
     import pyarrow.parquet as pq
 
-    with as_file(files("thresher.data").joinpath("adult.csv.xz")) as packed:
-        with lzma.open(packed) as text:
-            adult = pa_csv.read_csv(text).combine_chunks()
+    source = as_file(files("thresher.data").joinpath("adult.csv.xz"))
+    with source as packed, lzma.open(packed) as text:
+        adult = pa_csv.read_csv(text).combine_chunks()
     columns = {
         name: column.dictionary_encode() if pa.types.is_string(column.type) else column
         for name, column in zip(adult.column_names, adult.columns, strict=True)

@@ -49,11 +49,12 @@ class Fitting:
         procedure: Procedure,
         budget: Budget,
         workload: Workload,
+        n: int,
         progress: Progress | None,
         expect: Callable[[Estimate], None] | None,
     ) -> "Fitting":
         """Refuse a procedure that would take too much memory or time."""
-        estimate = procedure.estimate()
+        estimate = procedure.estimate(n)
         estimate.check()
         return cls(procedure, budget, workload, estimate, progress or _silent, expect or _ignored)
 

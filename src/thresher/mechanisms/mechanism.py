@@ -110,7 +110,7 @@ class Mechanism(ABC):
             raise QueryError("the workload is over another schema than the records")
         budget = self.budget_for(data)
         procedure = self.resolve(data.n, budget.rho, workload)
-        fitting = Fitting.checked(procedure, budget, workload, progress, expect)
+        fitting = Fitting.checked(procedure, budget, workload, data.n, progress, expect)
         if not isinstance(data, Curator):
             return fitting.with_records(data, ledger, journal, release, randomness)
         if not (ledger is None and journal is None and randomness is None):
