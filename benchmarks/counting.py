@@ -74,8 +74,8 @@ def make(path: str, n: str) -> dict[str, Any]:
     import pyarrow.csv as pa_csv
     import pyarrow.parquet as pq
 
-    packed = files("thresher.data").joinpath("adult.csv.xz")
-    with as_file(packed) as path, lzma.open(path) as text:
+    source = as_file(files("thresher.data").joinpath("adult.csv.xz"))
+    with source as packed, lzma.open(packed) as text:
         adult = pa_csv.read_csv(text).combine_chunks()
     columns = {
         name: column.dictionary_encode() if pa.types.is_string(column.type) else column

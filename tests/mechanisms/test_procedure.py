@@ -34,7 +34,7 @@ def access_to(records):
 def test_a_procedure_spends_its_cost_through_the_verbs(name, records, workload):
     procedure = MECHANISMS[name]().resolve(records.n, RHO, workload)
     json.dumps(procedure.settings)
-    assert procedure.estimate().memory >= 0
+    assert procedure.estimate(1000).memory >= 0
     access = access_to(records)
     outcome = procedure.run(access, lambda *_: None)
     assert access.spent == procedure.cost

@@ -94,7 +94,9 @@ class _Column:
         first, codes = lookup
         present = cells.fill_null(lowest) if cells.null_count else cells
         numbers = np.asarray(present)
-        coded: Codes = codes.take((numbers - numbers.dtype.type(first)).astype(np.intp, copy=False))
+        # The difference may not fit into a signed type of this width; unsigned, it does.
+        places = (numbers - numbers.dtype.type(first)).view(f"u{numbers.dtype.itemsize}")
+        coded: Codes = codes.take(places.astype(np.intp, copy=False))
         if cells.null_count:
             coded[np.asarray(cells.is_null())] = self._missing(cells.type)
         return coded

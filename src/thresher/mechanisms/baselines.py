@@ -4,15 +4,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from thresher.mechanisms.estimate import Estimate
+from thresher.mechanisms.estimate import Estimate, Work, counting_memory
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.mechanisms.procedure import Outcome, Progress
 from thresher.privacy.access import Access
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release.sources import NoisyTables, Zeros
-
-DRAWS_PER_SECOND = 1e6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +88,7 @@ class ZerosProcedure:
         """There are none."""
         return {}
 
-    def estimate(self) -> Estimate:
+    def estimate(self, n: int) -> Estimate:
         """Nothing to wait for."""
         return Estimate(0.0, 0, "")
 
@@ -122,12 +120,13 @@ class GaussianProcedure:
         """There are none."""
         return {}
 
-    def estimate(self) -> Estimate:
+    def estimate(self, n: int) -> Estimate:
         """Noise for every query, and room for two tables of them."""
         queries = self.workload.query_count
+        work = Work.counting(n, self.workload) + Work.drawing(queries)
         return Estimate(
-            seconds=queries / DRAWS_PER_SECOND,
-            memory=24 * queries,
+            seconds=work.here(),
+            memory=24 * queries + counting_memory(n, self.workload),
             advice="take fewer or smaller thresholds, or rap, which never holds all queries",
         )
 

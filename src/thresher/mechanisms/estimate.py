@@ -1,5 +1,6 @@
 """The time and memory that a fit will take, known before any budget is spent."""
 
+import math
 import os
 import time
 from dataclasses import dataclass
@@ -7,10 +8,21 @@ from functools import cache
 
 import numpy as np
 
+from thresher.data.counting import ARRAY_BYTES, RUN_BYTES
 from thresher.errors import ResourceError
+from thresher.parallel import products_on_one_core
+from thresher.queries.workload import Workload
+from thresher.tables.sparse import DENSE_PER_PAIR
 
 LONGEST = 7 * 24 * 3600.0
 """The most seconds of a fit that is not refused: a week."""
+
+STARTING = 0.3
+"""What a fit takes however small it is: loading compiled kernels, mostly."""
+
+TRIALS, TRIAL_CELLS, TRIAL_ROWS = 15, 200, 1000
+TRIAL_SECONDS = 3.9e-3
+"""The small trial of `slowness`, and its seconds on the machine of the constants."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +30,8 @@ class Estimate:
     """An estimate from public facts: the sizes of things, and the speed of this machine.
 
     Attributes:
-        seconds: About how long.
+        seconds: About how many seconds of processor time. On several idle cores it takes less, on
+            a busy machine more.
         memory: About how many bytes at the most.
         advice: What to change if that is too much.
 
@@ -63,11 +76,98 @@ def available_memory() -> int:
         return 8 << 30
 
 
+@dataclass(frozen=True)
+class Work:
+    """Work of a known kind, in seconds of processor time on the machine it was measured on.
+
+    The constants were measured on one core of an EPYC by taking fits apart (64, 16 3-way marginals
+    and 64 1-of-3 thresholds of ADULT, `loans_like`). On another machine, `slowness` says how much
+    longer it takes.
+
+    Attributes:
+        seconds: The seconds.
+
+    Example:
+        >>> (Work.drawing(10**6) + Work.drawing(10**6)).seconds == Work.drawing(2 * 10**6).seconds
+        True
+    """
+
+    seconds: float
+
+    def __add__(self, other: "Work") -> "Work":
+        return Work(self.seconds + other.seconds)
+
+    def times(self, factor: float) -> "Work":
+        """The same work several times."""
+        return Work(factor * self.seconds)
+
+    @classmethod
+    def counting(cls, n: int, workload: Workload) -> "Work":
+        """One pass over n records, read from a file."""
+        features = {name for threshold in workload for name in threshold.features}
+        sets = {threshold.features for threshold in workload}
+        cells = [math.prod(workload.schema[name].size for name in names) for names in sets]
+        arrays = sum(size <= DENSE_PER_PAIR * n for size in cells)
+        runs = len(cells) - arrays
+        return cls(n * (1.2e-8 * len(features) + 2e-9 * arrays + 4e-8 * runs))
+
+    @classmethod
+    def drawing(cls, cells: int) -> "Work":
+        """Noise for so many counts."""
+        return cls(2.1e-7 * cells)
+
+    @classmethod
+    def scoring(cls, cells: int, tables: int, rows: int) -> "Work":
+        """One look at all cells of some tables on D', which has so many rows."""
+        return cls(cells * (5e-11 * rows + 5e-9) + 2.2e-7 * tables * rows)
+
+    @classmethod
+    def choosing(cls, cells: int, rows: int) -> "Work":
+        """The choice of the worst of so many queries."""
+        return cls(cells * (6e-11 * rows + 3e-8))
+
+    @classmethod
+    def fitting_tables(cls, cells: float, tables: float, rows: int) -> "Work":
+        """One iteration of a projection on so many tables: a gradient, and two looks."""
+        return cls(cells * rows * (1.23e-10 + 2 * 4.6e-11) + tables * rows * (4.7e-7 + 2 * 2.2e-7))
+
+    @classmethod
+    def fitting_queries(cls, queries: float, rows: int) -> "Work":
+        """One iteration of a projection on so many queries."""
+        return cls(2e-8 * queries * rows)
+
+    @classmethod
+    def stepping(cls, width: int, rows: int) -> "Work":
+        """One iteration of a projection, apart from what it is fitted to."""
+        return cls(2 * 7e-9 * width * rows)
+
+    def here(self) -> float:
+        """The seconds on this machine, with what starting takes."""
+        return slowness() * (self.seconds + STARTING)
+
+
+def counting_memory(n: int, workload: Workload) -> int:
+    """The bytes of the counted tables, as far as they stay in memory."""
+    sizes = (threshold.query_count(workload.schema) for threshold in workload)
+    return min(sum(16 * min(n, size) for size in sizes), ARRAY_BYTES + RUN_BYTES)
+
+
 @cache
-def multiply_adds_per_second() -> float:
-    """The speed of float32 matrix products on this machine, tried for a few milliseconds."""
-    matrix = np.ones((1000, 1000), dtype=np.float32)
-    matrix @ matrix
-    begin = time.perf_counter()
-    matrix @ matrix
-    return 1e9 / max(time.perf_counter() - begin, 1e-6)
+def slowness() -> float:
+    """How many times as long as on the machine of the constants a small trial takes here.
+
+    The best of several trials, in processor time of one thread: what else the machine does then
+    hardly matters.
+    """
+    rng = np.random.default_rng(0)
+    left = rng.random((TRIAL_CELLS, TRIAL_ROWS), dtype=np.float32)
+    right = rng.random((TRIAL_CELLS, TRIAL_ROWS), dtype=np.float32)
+    taken = []
+    with products_on_one_core():
+        for _ in range(TRIALS):
+            begin = time.thread_time()
+            for _ in range(4):
+                product = left @ right.T
+                np.maximum(product * np.float32(0.5), np.float32(0.1)).sum()
+            taken.append(time.thread_time() - begin)
+    return max(min(taken), 1e-6) / TRIAL_SECONDS

@@ -102,9 +102,9 @@ class Fitting:
         """What is known before anything is paid for; a mechanism that cannot run is refused."""
         if total is not None:
             procedure = self.resolve(self.unit.worth(total.n), self.budget.rho, self.workload)
-            return _Settled(procedure, _checked(procedure), procedure.cost)
+            return _Settled(procedure, _checked(procedure, total.n), procedure.cost)
         procedure = self.resolve(UNKNOWN_N, self.budget.rho, self.workload)
-        return _Settled(procedure, _checked(procedure), self.budget.rho)
+        return _Settled(procedure, _checked(procedure, UNKNOWN_N), self.budget.rho)
 
     def _run(self, access: Access, first: "_Settled") -> tuple[Procedure, Outcome]:
         self.expect(first.estimate)
@@ -113,7 +113,7 @@ class Fitting:
             share = TOTAL_SHARE * self.budget.rho
             access.measure_total(rho=share)
             procedure = self.resolve(access.n, self.budget.rho - share, self.workload)
-            _checked(procedure)
+            _checked(procedure, access.n)
         return procedure, procedure.run(access, self.progress)
 
     def _about(
@@ -170,9 +170,9 @@ class _Settled:
     cost: Fraction
 
 
-def _checked(procedure: Procedure) -> Estimate:
+def _checked(procedure: Procedure, n: int) -> Estimate:
     """Refuse a procedure that would take too much memory or time."""
-    estimate = procedure.estimate()
+    estimate = procedure.estimate(n)
     estimate.check()
     return estimate
 

@@ -55,8 +55,8 @@ class Procedure(Protocol):
         """The parameters as they were settled, as plain JSON values."""
         ...
 
-    def estimate(self) -> Estimate:
-        """The time and memory that a run takes."""
+    def estimate(self, n: int) -> Estimate:
+        """The time and memory that a run on n records takes, with reading and counting them."""
         ...
 
     def run(self, access: Access, progress: Progress) -> Outcome:

@@ -72,7 +72,7 @@ class TrainingRun(FutureFit):
         budget = rap.budget_for(records)
         procedure = rap.resolve(records.n, budget.rho, history)
         assert isinstance(procedure, RAPProcedure)
-        procedure.estimate().check()
+        procedure.estimate(records.n).check()
         projector = Projector(self.optimizer, stopping or Stopping(), on_iteration)
         noise = InsecureSeededRandomness(self.noise_seed)
         curator = Curator(records, budget, randomness=noise)

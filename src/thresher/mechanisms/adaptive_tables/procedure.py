@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from math import sqrt
 from typing import Any
 
 import numpy.typing as npt
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from thresher.mechanisms.adaptive_tables.error_weights import ErrorWeights
 from thresher.mechanisms.adaptive_tables.plan import Plan
 from thresher.mechanisms.adaptive_tables.start import near_product
-from thresher.mechanisms.estimate import Estimate, multiply_adds_per_second
+from thresher.mechanisms.estimate import Estimate, Work, counting_memory
 from thresher.mechanisms.procedure import Outcome, Progress, is_late
 from thresher.mechanisms.projector import Projector
 from thresher.privacy.access import Access
@@ -37,6 +38,11 @@ ITERATIONS = 10
 
 With 20, 64 marginals of ADULT at ε = 1 had 0.0052 in place of 0.0042: D' fits noise.
 """
+
+ONE_WAY_TAKEN, BEFORE_ROUNDS_TAKEN, AFTER_ROUND_TAKEN, USUAL_PRECISION = 5, 40, 8, 7000
+"""About how many iterations the fits take, for the estimate: to one-way tables, to the workload's
+tables before the rounds, and after a round, where n√ρ is 7000 (ADULT at ε = 1). With less noise
+they take more, up to their limits."""
 
 BEFORE_ROUNDS = Projector(stopping=Stopping(iterations=10 * ITERATIONS))
 AFTER_ROUND = Projector(stopping=Stopping(iterations=ITERATIONS, window=20))
@@ -172,19 +178,29 @@ class AdaptiveTablesProcedure:
             for threshold in self.workload
         )
 
-    def estimate(self) -> Estimate:
-        """Every candidate looked at, and half of the measured tables fitted, in every round."""
-        plan, schema = self.plan, self.workload.schema
+    def estimate(self, n: int) -> Estimate:
+        """Counting, noise, a look at every candidate in every round, and the fits of D'."""
+        plan, width, rows = self.plan, self.workload.schema.width, self.synthetic_rows
+        schema = self.workload.schema
         cells = sum(plan.candidates.values())
         tables = [table.query_count(schema) for table in plan.workload_tables]
-        fitted = sum(size for size in tables if size <= plan.largest_table)
+        fitted = [size for size in tables if size <= plan.largest_fitted]
+        # The tables that rounds measure are fitted in half of the rounds, on average.
         chosen = plan.rounds * cells / max(1, len(plan.candidates))
-        fitting = 4 * ITERATIONS * (fitted + chosen / 2)
-        # Products of such thin matrices run at about a quarter of the speed of large ones.
-        products = 4 * (plan.rounds * (cells + fitting) + 10 * fitting)
-        memory = 12 * 4 * schema.width * self.synthetic_rows + 4 * cells + (1 << 29)
+        precision = n * sqrt(float(self.cost)) / USUAL_PRECISION
+        usual = BEFORE_ROUNDS_TAKEN if tables else ONE_WAY_TAKEN
+        before = min(10.0 * ITERATIONS, usual * precision**0.4)
+        after = plan.rounds * min(float(ITERATIONS), AFTER_ROUND_TAKEN * precision**0.1)
+        one_way = len(plan.one_way) + len(plan.other_one_way)
+        work = Work.counting(n, self.workload) + Work.drawing(sum(tables) + int(chosen))
+        work += Work.scoring(cells, len(plan.candidates), rows).times(plan.rounds)
+        work += Work.stepping(width, rows).times(before + after)
+        work += Work.fitting_tables(width, one_way, rows).times(before + after)
+        work += Work.fitting_tables(sum(fitted), len(fitted), rows).times(before + after)
+        work += Work.fitting_tables(chosen / 2, plan.rounds / 2, rows).times(after)
+        memory = 12 * 4 * width * rows + 4 * cells + (1 << 28)
         return Estimate(
-            seconds=products * self.synthetic_rows / multiply_adds_per_second(),
-            memory=int(memory + 20 * (sum(tables) + chosen)),
+            seconds=work.here(),
+            memory=int(memory + 20 * (sum(tables) + chosen)) + counting_memory(n, self.workload),
             advice="take fewer rounds or thresholds, or a smaller largest_table",
         )

@@ -117,11 +117,12 @@ class SearchProcedure:
         }
         return dataclasses.replace(outcome, diagnostics=diagnostics)
 
-    def estimate(self) -> Estimate:
+    def estimate(self, n: int) -> Estimate:
         """The costliest course that the search can take."""
         grid = self.searched.grid
         of = {
-            setting: self.with_setting(setting, self.cost).estimate() for setting in grid.settings()
+            setting: self.with_setting(setting, self.cost).estimate(n)
+            for setting in grid.settings()
         }
         seconds = max(
             sum(of[setting].seconds for setting in tried)
