@@ -15,6 +15,7 @@ from thresher.cli.options import (
     OtherWorkload,
     ReleaseFolder,
 )
+from thresher.data.engines.address import without_secrets
 from thresher.evaluation.comparison import compare
 from thresher.evaluation.errors import Errors
 from thresher.queries.workload import Workload
@@ -45,7 +46,9 @@ def evaluate(
     records = load_records(data, published.schema, line_breaks)
     work = compared_on(published, workload)
     if records.n != published.n:
-        warn(f"the release is of {published.n} records, and {data} has {records.n}")
+        warn(
+            f"the release is of {published.n} records, and {without_secrets(data)} has {records.n}"
+        )
     with working("comparing"):
         compared = compare(published, records, work, seed)
     say(STAMP)

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from thresher.cli.console import counting, warn
-from thresher.data import Records, datasets, read
+from thresher.cli.console import counting, warn, working
+from thresher.data import connect, datasets, read
+from thresher.data.engines.address import is_address, without_secrets
+from thresher.data.private import PrivateData
 from thresher.errors import DataError
 from thresher.schema import Schema
 
@@ -13,16 +15,22 @@ def load_schema(data: str, path: Path | None) -> Schema:
     if path is None:
         if data == "adult":
             return datasets.adult_schema()
-        raise DataError(f"{data} needs a schema: give --schema (`thresher schema draft` makes one)")
+        raise DataError(
+            f"{without_secrets(data)} needs a schema: give --schema (`thresher schema draft` makes "
+            "one from a file)"
+        )
     schema = Schema.load(path)
     if schema.unreviewed:
         warn(f"{path} is a draft; still to be reviewed: {', '.join(schema.unreviewed)}")
     return schema
 
 
-def load_records(data: str, schema: Schema, line_breaks: bool = False) -> Records:
-    """The private records that a command is about: a file, or `adult` for the built-in set."""
+def load_records(data: str, schema: Schema, line_breaks: bool = False) -> PrivateData:
+    """The private records that a command is about: a file, a table of a database, or `adult`."""
     if data == "adult" and schema.fingerprint == datasets.adult_schema().fingerprint:
         return datasets.adult()
+    if is_address(data):
+        with working(f"connecting to {without_secrets(data)}"):
+            return connect(data, schema)
     with counting(f"reading {data}") as progress:
         return read(data, schema, progress, line_breaks_in_cells=line_breaks)

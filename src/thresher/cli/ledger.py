@@ -19,6 +19,7 @@ from thresher.cli.options import (
     usable_path,
 )
 from thresher.cli.paying import open_ledger
+from thresher.data.engines.address import without_secrets
 from thresher.errors import LedgerError
 from thresher.privacy.budget import Budget, epsilon_of
 from thresher.privacy.ledger import Ledger
@@ -50,7 +51,8 @@ def create(
     if path.exists():
         raise LedgerError(f"{path} exists already: `thresher ledger show {path}` shows it")
     budget = Budget.from_epsilon(epsilon, delta, accounting)
-    Ledger.create(path, budget.rho, epsilon=epsilon, delta=delta, accounting=accounting, data=data)
+    Ledger.create(path, budget.rho, epsilon=epsilon, delta=delta, accounting=accounting,
+                  data=without_secrets(data))  # fmt: skip
     _tell(path, as_json)
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from thresher.cli.console import Interrupted, rounds_of_a_fit, warn
 from thresher.cli.inputs import load_records, load_schema
-from thresher.data import Records
+from thresher.data.engines.address import without_secrets
+from thresher.data.private import PrivateData
 from thresher.errors import BudgetError, LedgerError, ParameterError, ReleaseError
 from thresher.privacy.ledger import Ledger
 from thresher.queries.workload import Workload
@@ -29,7 +30,7 @@ class Run:
     """A run that is about to spend a budget: what it reads, and where its release goes."""
 
     data: str
-    records: Records
+    records: PrivateData
     workload: Workload
     ledger: Ledger | None
     journal: Path
@@ -102,7 +103,10 @@ def prepare(
     features = load_schema(data, schema)
     work = Workload.load(workload, features)
     records = load_records(data, features, line_breaks)
-    return Run(data, records, work, account, journal, output, overwrite, began=time.perf_counter())
+    return Run(
+        without_secrets(data), records, work, account, journal, output, overwrite,
+        began=time.perf_counter(),
+    )  # fmt: skip
 
 
 def check_budget(epsilon: float | None, delta: float | None, rho: str | None) -> None:

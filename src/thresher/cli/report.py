@@ -16,6 +16,7 @@ from thresher.cli.options import (
     ReleaseFolder,
     usable_path,
 )
+from thresher.data.engines.address import without_secrets
 from thresher.errors import DataError, ParameterError
 from thresher.evaluation.comparison import compare
 from thresher.files import write_text
@@ -35,7 +36,7 @@ def report(
         str | None,
         typer.Option(
             metavar="DATA",
-            help="The private records, a file or `adult`. Adds errors beside the baselines, and "
+            help="The private records: a file, a database URL or `adult`. Adds errors beside the baselines, and "
             "makes the page not private.",
             callback=usable_path,
         ),
@@ -74,7 +75,7 @@ def _compared(
     records = load_records(data, published.schema, line_breaks)
     if records.n != published.n:
         raise DataError(
-            f"{data} holds {records.n:,} records, and the release was made from {published.n:,}: "
+            f"{without_secrets(data)} holds {records.n:,} records, and the release was made from {published.n:,}: "
             "give the data that it was made from"
         )
     work = compared_on(published, workload)

@@ -8,6 +8,8 @@ import typer
 from thresher.cli.console import counting, print_json, say, show
 from thresher.cli.options import AsJson, LineBreaks, usable_path
 from thresher.data.drafting import draft_schema
+from thresher.data.engines.address import is_address, without_secrets
+from thresher.errors import DataError
 from thresher.schema import Schema
 from thresher.schema.draft import WARNING
 
@@ -33,6 +35,11 @@ def draft(
     Example:
         thresher schema draft people.csv --output schema.json
     """
+    if is_address(data):
+        raise DataError(
+            f"{without_secrets(data)}: a draft is made from a file; export some records to CSV or "
+            "Parquet, and draft from those"
+        )
     with counting(f"reading {data}") as progress:
         guessed, left_out = draft_schema(data, progress, line_breaks_in_cells=line_breaks)
     guessed.save(output, warning=WARNING)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from thresher.data.batches import Batches
+from thresher.data.engines.address import is_address, without_secrets
 from thresher.data.records import Records
 from thresher.errors import DataError
 from thresher.schema import Schema
@@ -109,6 +110,10 @@ def open_batches(
 
 
 def _file(source: str | Path) -> Path:
+    if is_address(source):
+        raise DataError(
+            f"{without_secrets(str(source))} is a table of a database, and no file: use `connect`"
+        )
     path = Path(source)
     try:
         if not path.is_file():
