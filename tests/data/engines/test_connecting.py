@@ -1,4 +1,4 @@
-"""`connect`: the same release wherever the records are, and one clear line when something is wrong."""
+"""`connect`: the same release wherever the records are, and one clear line about a fault."""
 
 import pickle
 import sqlite3

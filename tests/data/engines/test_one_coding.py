@@ -32,7 +32,7 @@ FEATURES = (
     Categorical(name="x", categories=("True", "false", "?"), outside="?", nulls="?"),
     IntegerRange(name="x", low=-3, high=9, nulls="none", extra=("none", "True", "x")),
     IntegerRange(name="x", low=0, high=9, nulls="none", extra=("none", "odd"), outside="odd"),
-    IntegerRange(name="x", low=2**53 - 2, high=2**53, nulls="none", extra=("none",), outside="none"),
+    IntegerRange(name="x", low=2**53 - 2, high=2**53, nulls="no", extra=("no",), outside="no"),
     Bins(name="x", edges=(0, 0.1, 0.3, 0.6, 0.7, 2, 3), nulls="none", extra=("none", "o"),
          outside="o"),
     Bins.equal("x", low=0, high=1, bins=10, nulls=0),
@@ -48,8 +48,9 @@ WORDS = [
 WHOLE = [0, 1, -1, -3, -4, 9, 10, 250, 2**31 - 1, -(2**31), None]
 LONG = [2**53, 2**53 - 1, 2**53 + 1, 2**53 + 2, 2**53 + 3, -(2**63), 2**63 - 1, 2**62 + 1, None]
 REAL = [
-    0.0, -0.0, 0.1, 0.3, 0.6, 0.7, 0.30000000000000004, 0.7 - 1e-16, 1.0, 2.5, 9.0, 9.99, 10.0, -3.0,
-    -3.5, -0.5, 1e300, -1e300, 5e-324, math.inf, -math.inf, math.nan, 2.0**53, 2.0**53 + 2, None,
+    0.0, -0.0, 0.1, 0.3, 0.6, 0.7, 0.30000000000000004, 0.7 - 1e-16, 1.0, 2.5, 9.0, 9.99, 10.0,
+    -3.0, -3.5, -0.5, 1e300, -1e300, 5e-324, math.inf, -math.inf, math.nan, 2.0**53,
+    2.0**53 + 2, None,
 ]  # fmt: skip
 SINGLE = [0.0, 0.1, 0.3, 0.7, 2.5, math.inf, -math.inf, math.nan, 16777216.0, None]
 EXACT = [Decimal("0.1"), Decimal("0.3"), Decimal("2.50"), Decimal("1.000"), Decimal("-3.001"),
