@@ -15,6 +15,7 @@ from thresher.cli.options import (
     OtherWorkload,
     ReleaseFolder,
 )
+from thresher.data.engines.address import without_secrets
 from thresher.data.persons import persons_in
 from thresher.data.private import PrivateData
 from thresher.evaluation.comparison import compare
@@ -49,7 +50,10 @@ def evaluate(
     )
     work = compared_on(published, workload)
     if (n := number_counted(published, records)) != published.n and not published.n_sigma:
-        warn(f"the release is of {published.n} {published.unit.counted}, and {data} has {n}")
+        warn(
+            f"the release is of {published.n} {published.unit.counted}, and "
+            f"{without_secrets(data)} has {n}"
+        )
     with working("comparing"):
         compared = compare(published, records, work, seed)
     say(STAMP)

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from thresher.cli.console import counting, warn
-from thresher.data import datasets, read
+from thresher.cli.console import counting, warn, working
+from thresher.data import connect, datasets, read
+from thresher.data.engines.address import is_address, without_secrets
 from thresher.data.private import PrivateData
 from thresher.errors import DataError
 from thresher.schema import Schema
@@ -14,7 +15,10 @@ def load_schema(data: str, path: Path | None) -> Schema:
     if path is None:
         if data == "adult":
             return datasets.adult_schema()
-        raise DataError(f"{data} needs a schema: give --schema (`thresher schema draft` makes one)")
+        raise DataError(
+            f"{without_secrets(data)} needs a schema: give --schema (`thresher schema draft` makes "
+            "one from a file)"
+        )
     schema = Schema.load(path)
     if schema.unreviewed:
         warn(f"{path} is a draft; still to be reviewed: {', '.join(schema.unreviewed)}")
@@ -28,11 +32,19 @@ def load_records(
     person: str | None = None,
     case_sensitive_ids: bool = False,
 ) -> PrivateData:
-    """The private records that a command is about: a file, or `adult` for the built-in set."""
+    """The private records that a command is about: a file, a table of a database, or `adult`."""
     if data == "adult" and schema.fingerprint == datasets.adult_schema().fingerprint:
         if person is not None:
             raise DataError("adult has no ids of persons: each of its records is a person")
         return datasets.adult()
+    if is_address(data):
+        if person is not None:
+            raise DataError(
+                f"{without_secrets(data)}: ids of persons are read from files; export the rows to "
+                "Parquet"
+            )
+        with working(f"connecting to {without_secrets(data)}"):
+            return connect(data, schema)
     with counting(f"reading {data}") as progress:
         return read(
             data, schema, progress, line_breaks_in_cells=line_breaks, person=person,

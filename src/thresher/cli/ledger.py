@@ -22,6 +22,7 @@ from thresher.cli.options import (
     usable_path,
 )
 from thresher.cli.paying import open_ledger
+from thresher.data.engines.address import without_secrets
 from thresher.errors import LedgerError
 from thresher.privacy.budget import Budget, epsilon_of
 from thresher.privacy.ledger import Ledger
@@ -59,8 +60,8 @@ def create(
         raise LedgerError(f"{path} exists already: `thresher ledger show {path}` shows it")
     budget = Budget.from_epsilon(epsilon, delta, accounting)
     Ledger.create(
-        path, budget.rho, epsilon=epsilon, delta=delta, accounting=accounting, data=data,
-        unit=Unit(neighbours, person),
+        path, budget.rho, epsilon=epsilon, delta=delta, accounting=accounting,
+        data=without_secrets(data), unit=Unit(neighbours, person),
     )  # fmt: skip
     _tell(path, as_json)
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from thresher.data.engines.address import without_secrets
 from thresher.errors import ParameterError
 from thresher.privacy.budget import Accounting
 from thresher.privacy.unit import Counting, Neighbours
@@ -36,7 +37,9 @@ def usable_path(param: typer.CallbackParam, value: Any) -> Any:
     try:
         coded = text.encode("utf-8")
     except UnicodeEncodeError:
-        raise ParameterError(f"{flag} {text!r} is not text in UTF-8: rename it") from None
+        raise ParameterError(
+            f"{flag} {without_secrets(text)!r} is not text in UTF-8: rename it"
+        ) from None
     names = [] if "://" in text else coded.split(b"/")
     if len(coded) > LONGEST_PATH or any(len(name) > LONGEST_NAME for name in names):
         raise ParameterError(f"{flag} is too long for a path: {len(text):,} characters")
@@ -97,8 +100,8 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="The private records: a CSV, JSON lines or Parquet file, or a folder of them; or "
-        "`adult`.",
+        help="The private records: a CSV, JSON lines or Parquet file, or a folder of them; a table "
+        "of a database (postgresql://host/database#table, duckdb:///file.db#table); or `adult`.",
         callback=usable_path,
     ),
 ]

@@ -13,6 +13,7 @@ from typing import Any
 
 from thresher.cli.console import Interrupted, rounds_of_a_fit, warn
 from thresher.cli.inputs import load_records, load_schema
+from thresher.data.engines.address import without_secrets
 from thresher.data.persons import persons_in
 from thresher.data.private import PrivateData
 from thresher.errors import BudgetError, LedgerError, ParameterError, ReleaseError
@@ -122,7 +123,7 @@ def prepare(
     work = Workload.load(workload, features)
     records = load_records(data, features, line_breaks, unit.person, case_sensitive_ids)
     return Run(
-        data, records, work, unit, account, period, journal, output, overwrite,
+        without_secrets(data), records, work, unit, account, period, journal, output, overwrite,
         began=time.perf_counter(),
     )  # fmt: skip
 

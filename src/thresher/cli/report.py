@@ -16,6 +16,7 @@ from thresher.cli.options import (
     ReleaseFolder,
     usable_path,
 )
+from thresher.data.engines.address import without_secrets
 from thresher.errors import DataError, ParameterError
 from thresher.evaluation.comparison import compare
 from thresher.files import write_text
@@ -35,8 +36,8 @@ def report(
         str | None,
         typer.Option(
             metavar="DATA",
-            help="The private records, a file or `adult`. Adds errors beside the baselines, and "
-            "makes the page not private.",
+            help="The private records: a file, a database URL or `adult`. Adds errors beside the "
+            "baselines, and makes the page not private.",
             callback=usable_path,
         ),
     ] = None,
@@ -76,8 +77,8 @@ def _compared(
     )
     if (n := number_counted(published, records)) != published.n and not published.n_sigma:
         raise DataError(
-            f"{data} holds {n:,} {published.unit.counted}, and the release was made from "
-            f"{published.n:,}: give the data that it was made from"
+            f"{without_secrets(data)} holds {n:,} {published.unit.counted}, and the release was "
+            f"made from {published.n:,}: give the data that it was made from"
         )
     work = compared_on(published, workload)
     with working("comparing"):

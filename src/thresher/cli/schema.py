@@ -9,7 +9,8 @@ import typer
 from thresher.cli.console import counting, print_json, say, show
 from thresher.cli.options import AsJson, LineBreaks, usable_path
 from thresher.data.drafting import draft_schema
-from thresher.errors import ParameterError
+from thresher.data.engines.address import is_address, without_secrets
+from thresher.errors import DataError, ParameterError
 from thresher.schema import Schema
 from thresher.schema.draft import WARNING
 
@@ -51,6 +52,11 @@ def draft(
     Example:
         thresher schema draft people.csv --output schema.json
     """
+    if is_address(data):
+        raise DataError(
+            f"{without_secrets(data)}: a draft is made from a file; export some records to CSV or "
+            "Parquet, and draft from those"
+        )
     chosen = None if columns is None else _names(columns)
     with counting(f"reading {data}") as progress:
         drafted = draft_schema(data, progress, columns=chosen, line_breaks_in_cells=line_breaks)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from thresher.data.batches import Batches, refuse_missing
+from thresher.data.engines.address import is_address, without_secrets
 from thresher.errors import DataError
 
 if TYPE_CHECKING:
@@ -85,6 +86,11 @@ def files_of(source: Paths) -> list[Path]:
         ['a.csv', 'b.csv']
     """
     several = [source] if isinstance(source, str | Path) else list(source)
+    for one in several:
+        if is_address(one):
+            raise DataError(
+                f"{without_secrets(str(one))} is a table of a database, and no file: use `connect`"
+            )
     if not several or not all(isinstance(one, str | Path) for one in several):
         raise DataError(
             f"records cannot be read from a {type(source).__name__} of anything but paths: give "

@@ -16,7 +16,7 @@ import pyarrow as pa
 from thresher.data.counting import BATCH_ROWS
 from thresher.data.engines.address import Address
 from thresher.data.engines.dialects import DuckDB
-from thresher.data.engines.engine import CodedBatch, Column, StreamingEngine, code_of_arrow
+from thresher.data.engines.engine import CodedBatch, Column, StreamingEngine, checked, code_of_arrow
 from thresher.data.engines.faults import driver, masked
 from thresher.data.engines.pushdown import code_expression
 from thresher.errors import DataError
@@ -130,7 +130,7 @@ class DuckDBRelation(StreamingEngine):
 
     def coded(self, features: Sequence[Feature]) -> Iterator[CodedBatch]:
         """All records in batches, by one query."""
-        columns = self.columns()
+        columns = checked(self.described, self.columns(), features)
         codes = [code_expression(feature, columns[feature.name], SQL) for feature in features]
         asked = ", ".join(
             f"{_sized(code, feature) if code else columns[feature.name].raw} AS c{place}"

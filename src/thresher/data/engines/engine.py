@@ -1,7 +1,7 @@
 """What an engine gives, and private data in one."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
@@ -141,23 +141,39 @@ class ConnectedTable:
 
 def connected(engine: Engine, schema: Schema) -> ConnectedTable:
     """Check that a table has what a schema describes, and count its records."""
-    columns = engine.columns()
-    _refuse_missing(engine.described, list(columns), schema)
-    for feature in schema:
+    checked(engine.described, engine.columns(), schema)
+    n = engine.count()
+    if not n:
+        raise DataError(f"{engine.described} holds no records: at least one is needed")
+    return ConnectedTable(schema, n, engine)
+
+
+def checked(
+    described: str, columns: Mapping[str, Column], features: Iterable[Feature]
+) -> dict[str, Column]:
+    """The columns of some features, each of a type that can be coded.
+
+    Example:
+        >>> from thresher.schema import IntegerRange
+        >>> age = IntegerRange(name="age", low=0, high=99, nulls=0)
+        >>> checked("people", {"age": Column(pa.date32(), "date", raw="age")}, [age])
+        Traceback (most recent call last):
+        thresher.errors.DataError: people: column 'age' is of type date32[day], where the schema ...
+    """
+    wanted = list(features)
+    _refuse_missing(described, list(columns), [feature.name for feature in wanted])
+    for feature in wanted:
         column = columns[feature.name]
         if column.kind is None:
             raise DataError(
-                f"{engine.described}: column {feature.name!r} is of type {column.named}, which "
+                f"{described}: column {feature.name!r} is of type {column.named}, which "
                 "cannot be coded: make a view in which it is a number or text"
             )
         try:
             feature.encode(pa.array([], column.kind))
         except DataError as fault:
-            raise DataError(f"{engine.described}: {fault}") from None
-    n = engine.count()
-    if not n:
-        raise DataError(f"{engine.described} holds no records: at least one is needed")
-    return ConnectedTable(schema, n, engine)
+            raise DataError(f"{described}: {fault}") from None
+    return {feature.name: columns[feature.name] for feature in wanted}
 
 
 def code_of_arrow(feature: Feature, column: Column, cells: pa.Array) -> npt.NDArray[Any]:
@@ -172,8 +188,8 @@ def code_of_arrow(feature: Feature, column: Column, cells: pa.Array) -> npt.NDAr
     return feature.encode(cells)
 
 
-def _refuse_missing(described: str, columns: list[str], schema: Schema) -> None:
-    missing = [name for name in schema.names if name not in columns]
+def _refuse_missing(described: str, columns: list[str], wanted: list[str]) -> None:
+    missing = [name for name in wanted if name not in columns]
     if not missing:
         return
     spelled = {name.strip().casefold() for name in columns}

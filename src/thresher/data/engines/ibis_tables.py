@@ -13,7 +13,14 @@ import pyarrow as pa
 from thresher.data.counting import BATCH_ROWS
 from thresher.data.engines.address import Address
 from thresher.data.engines.duckdb_tables import DuckDBRelation
-from thresher.data.engines.engine import CodedBatch, Column, Engine, StreamingEngine, code_of_arrow
+from thresher.data.engines.engine import (
+    CodedBatch,
+    Column,
+    Engine,
+    StreamingEngine,
+    checked,
+    code_of_arrow,
+)
 from thresher.data.engines.faults import driver, masked
 from thresher.data.engines.postgres import PostgresTable
 from thresher.data.engines.spark import SparkTable
@@ -83,7 +90,7 @@ class IbisTable(StreamingEngine):
 
     def coded(self, features: Sequence[Feature]) -> Iterator[CodedBatch]:
         """All records in batches, by one query."""
-        columns = self.columns()
+        columns = checked(self.described, self.columns(), features)
         for batch in self._batches([feature.name for feature in features]):
             yield CodedBatch(
                 {

@@ -6,7 +6,7 @@ server-side cursor sends all rows in blocks. In neither case are all rows in mem
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 from thresher.data.counting import BATCH_ROWS
 from thresher.data.engines.address import Address
 from thresher.data.engines.dialects import Postgres
-from thresher.data.engines.engine import CodedBatch, Column, StreamingEngine, code_of_arrow
+from thresher.data.engines.engine import CodedBatch, Column, StreamingEngine, checked, code_of_arrow
 from thresher.data.engines.faults import driver, masked
 from thresher.data.engines.packing import Key, keys_of
 from thresher.data.engines.pushdown import code_expression
@@ -87,7 +87,7 @@ class PostgresTable(StreamingEngine):
     def coded(self, features: Sequence[Feature]) -> Iterator[CodedBatch]:
         """All records in batches, as they are in one moment."""
         with self._snapshot() as connection:
-            columns = self._columns(connection)
+            columns = checked(self.described, self._columns(connection), features)
             asked = _Asked(features, columns)
             inner = f"SELECT {asked.select} FROM {self.source} AS t"
             if self._shrinks(connection, inner, asked.width):
@@ -109,12 +109,16 @@ class PostgresTable(StreamingEngine):
         with self._told():
             cursor = connection.cursor("thresher")
             cursor.execute(query, binary=True)
-        while True:
-            with self._told():
-                rows = cursor.fetchmany(BATCH_ROWS)
-            if not rows:
-                return
-            yield rows
+        try:
+            while True:
+                with self._told():
+                    rows = cursor.fetchmany(BATCH_ROWS)
+                if not rows:
+                    return
+                yield rows
+        finally:
+            with suppress(Exception):  # the connection may be lost; the server closes it anyway
+                cursor.close()
 
     @contextmanager
     def _snapshot(self) -> Iterator[Any]:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from thresher.data.counting import TableCounter
 from thresher.data.engines.address import Address
-from thresher.data.engines.engine import Column
+from thresher.data.engines.engine import Column, checked
 from thresher.data.engines.faults import driver, masked
 from thresher.data.private import FeatureSet, Progress
 from thresher.schema import Schema
@@ -82,7 +82,8 @@ class SparkTable:
     ) -> list[SparseTable]:
         """Count marginal tables in one job."""
         named = {name for features in feature_sets for name in features}
-        columns = {name: column for name, column in self.columns().items() if name in named}
+        wanted = [feature for feature in schema if feature.name in named]
+        columns = checked(self.described, self.columns(), wanted)
         task = counting_task(schema, feature_sets, list(columns))
         with masked(
             f"{self.described}: the job failed. Is thresher installed in the executors' Python, "
