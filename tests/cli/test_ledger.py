@@ -22,6 +22,7 @@ def test_create_fit_show(folder, thresher):
     assert made == {
         "ledger": "book", "data": "people", "epsilon": 1.0, "delta": 1e-6, "rho": rho,
         "spent": 0.0, "remaining": rho, "epsilon_so_far": 0.0, "releases": {},
+        "unit": {"neighbours": "replace"}, "periods": {},
     }  # fmt: skip
     fit = "fit people.csv --schema s.json -w w.json --mechanism gaussian_joint --ledger book"
     for name in ("one", "two"):

@@ -8,12 +8,18 @@ import threading
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from thresher.data.records import Records
 from thresher.errors import BudgetError, LedgerError
+from thresher.privacy import Budget, Curator, Unit
+from thresher.privacy.counted import CountedTables
 from thresher.privacy.ledger import Ledger
+from thresher.privacy.ledger_lines import sealed
+from thresher.queries import Query
 
 # Forks a spender, kills it after a pseudo-random moment, and reports what it acknowledged through
 # a pipe; many times over, in one process, since starting an interpreter is the slow part.
@@ -352,3 +358,58 @@ def test_each_line_is_json_that_a_person_can_read(ledger: Ledger) -> None:
         "who": "ada",
         "release": "first",
     }
+
+
+def test_a_ledger_of_several_periods_recognises_the_data_of_each(tmp_path, records):
+    other = Records(records.schema, [np.roll(column, 1) % 2 for column in records.columns])
+    ledger = Ledger.create(tmp_path / "years.ledger", Fraction(1))
+    query = Query.where(records.schema, {"sex": "F"})
+
+    def spend(data, period):
+        curator = Curator(data, Budget.from_rho(1), ledger, period=period)
+        curator.measure([query], rho=Fraction(1, 8))
+
+    spend(records, "2023")
+    spend(other, "2024")
+    spend(other, "2024")
+    with pytest.raises(LedgerError, match="were spent on before for 2024"):
+        spend(records, "2024")
+    ledger.declare_corrected(records, why="typos", period="2024")
+    spend(records, "2024")
+    said = ledger.read()
+    assert said.by_period == {"2023": Fraction(1, 8), "2024": Fraction(3, 8)}
+    assert said.spent == Fraction(1, 2)
+    assert set(said.fingerprints) == {"2023", "2024"}
+
+
+def test_a_new_ledger_says_whom_it_protects_and_an_old_one_means_a_replaced_record(tmp_path):
+    unit = Unit("add-remove", "ssn", 5, "rows")
+    ledger = Ledger.create(tmp_path / "l", Fraction(1), unit=unit)
+    header = json.loads(ledger.path.read_text())
+    assert header["ledger"] == "thresher ledger, version 3"
+    assert header["unit"] == {"neighbours": "add-remove", "person": "ssn"}
+    ledger.spend(Fraction(1, 4), "a release", unit=Unit("add-remove", "ssn", 2))
+    with pytest.raises(LedgerError, match="another unit of privacy"):
+        ledger.spend(Fraction(1, 4), "a release")
+    assert ledger.spent == Fraction(1, 4)
+    old = tmp_path / "old"
+    body = {name: value for name, value in header.items() if name not in ("check", "unit")}
+    old.write_text(sealed({**body, "ledger": "thresher ledger, version 2"}, "") + "\n")
+    assert Ledger.open(old).read().unit == Unit()
+    strange = {**body, "ledger": "thresher ledger, version 3", "unit": {"neighbours": "new"}}
+    old.write_text(sealed(strange, "") + "\n")
+    with pytest.raises(LedgerError, match="a unit of privacy that this thresher does not know"):
+        Ledger.open(old)
+
+
+def test_a_fingerprint_or_a_spend_taken_back_that_is_cut_anywhere_is_ignored(tmp_path, records):
+    ledger = Ledger.create(tmp_path / "l", Fraction(1))
+    number = ledger.spend(Fraction(1, 4), "a release")
+    for add in (lambda: ledger.recognise(CountedTables(records)), lambda: ledger.take_back(number)):
+        kept = ledger.path.read_bytes()
+        add()
+        whole = ledger.path.read_bytes()
+        for cut in range(len(kept), len(whole) - 1):
+            ledger.path.write_bytes(whole[:cut])
+            assert ledger.spent == Fraction(1, 4)
+        ledger.path.write_bytes(whole)

@@ -227,7 +227,7 @@ Person = Annotated[
         "--person",
         metavar="COLUMN",
         help="The column that says whose row it is. Then persons are protected with all their "
-        "rows. Default: each record is a unit of its own.",
+        "rows. Default: each record is a unit.",
     ),
 ]
 
