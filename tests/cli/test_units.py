@@ -7,7 +7,7 @@ import pytest
 
 from thresher.release import load
 
-FIT = "fit visits.csv --schema schema.json --workload workload.json --mechanism gaussian_joint "
+FIT = "fit visits.csv --schema s.json --workload w.json --mechanism gaussian_joint "
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_a_fit_for_persons_says_so_everywhere(thresher, visits):
         "neighbours": "add-remove", "person": "patient", "rows_per_person": 2,
         "counting": "persons",
     }  # fmt: skip
-    assert abs(release.n - 150) < 100
+    assert abs(release.n - 150) < 250  # 9 standard deviations
     shown = thresher("ledger show l")
     assert "protects   whether one person ('patient') is added or removed" in shown.out
     assert "in 2024" in shown.out

@@ -219,7 +219,7 @@ def test_a_curator_has_its_own_unit(of):
     with pytest.raises(ParameterError, match="measure it first"):
         curator.measure([query], rho=RHO / 2)
     assert curator.spent == 0
-    with pytest.raises(ParameterError, match="its own unit"):
+    with pytest.raises(ParameterError, match="has a unit and a period already"):
         th.GaussianJoint().fit(curator, WORK, unit=unit)
     curator.measure_total(rho=RHO / 10)
     with pytest.raises(ParameterError, match="known already"):

@@ -123,7 +123,7 @@ def _tell(path: Path, as_json: bool) -> None:
             {
                 "ledger": str(path),
                 "data": account.data,
-                "unit": account.unit.as_json(),
+                "unit": account.unit.protected_json(),
                 "epsilon": account.epsilon,
                 "delta": account.delta,
                 "rho": float(account.total),

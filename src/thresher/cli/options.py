@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from thresher.data.engines.address import without_secrets
 from thresher.errors import ParameterError
 from thresher.privacy.budget import Accounting
 from thresher.privacy.unit import Counting, Neighbours
@@ -37,9 +36,7 @@ def usable_path(param: typer.CallbackParam, value: Any) -> Any:
     try:
         coded = text.encode("utf-8")
     except UnicodeEncodeError:
-        raise ParameterError(
-            f"{flag} {without_secrets(text)!r} is not text in UTF-8: rename it"
-        ) from None
+        raise ParameterError(f"{flag} is not text in UTF-8: rename it") from None
     names = [] if "://" in text else coded.split(b"/")
     if len(coded) > LONGEST_PATH or any(len(name) > LONGEST_NAME for name in names):
         raise ParameterError(f"{flag} is too long for a path: {len(text):,} characters")
@@ -231,7 +228,7 @@ Person = Annotated[
         "--person",
         metavar="COLUMN",
         help="The column that says whose row it is. Then persons are protected with all their "
-        "rows. Default: each record is a unit of its own.",
+        "rows. Default: each record is a unit.",
     ),
 ]
 

@@ -125,7 +125,7 @@ class Mechanism(ABC):
                 "a Curator has its own ledger and randomness, and no journal: give records"
             )
         if with_curator and not (unit is None and period is None):
-            raise ParameterError("a Curator has its own unit and period: give them to it")
+            raise ParameterError("a Curator has a unit and a period already: make one with these")
         protected = data.unit if isinstance(data, Curator) else unit if unit is not None else Unit()
         fitting = Fitting(
             self.resolve,

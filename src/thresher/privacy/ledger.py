@@ -102,7 +102,7 @@ class Ledger:
             "epsilon": epsilon,
             "delta": delta,
         }
-        header |= {"accounting": accounting, "unit": _protected(unit if unit else Unit())}
+        header |= {"accounting": accounting, "unit": (unit if unit else Unit()).protected_json()}
         header |= {"created": _now(), "id": secrets.token_hex(32)}
         draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
         with _explained(path, "created"):
@@ -352,12 +352,6 @@ def _write(descriptor: int, content: bytes) -> None:
     while content:
         content = content[os.write(descriptor, content) :]
     os.fsync(descriptor)
-
-
-def _protected(unit: Unit) -> dict[str, str]:
-    """Whom a unit protects, without how their rows are counted."""
-    person = {} if unit.person is None else {"person": unit.person}
-    return {"neighbours": unit.neighbours, **person}
 
 
 def _period(period: str | None) -> dict[str, str]:

@@ -83,6 +83,10 @@ class TotalMeasurement:
     Attributes:
         n: The number, after noise; at least 1.
         sigma: The standard deviation of the noise; 0 if the number is public.
+
+    Example:
+        >>> TotalMeasurement(n=1003, sigma=4.5).n
+        1003
     """
 
     n: int

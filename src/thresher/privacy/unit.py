@@ -37,7 +37,7 @@ class Unit:
     Attributes:
         neighbours: `"replace"`: one unit is replaced by another, and their number is public; or
             `"add-remove"`: one unit is added or removed, and their number is private.
-        person: The column that says whose row it is. None: each record is a unit of its own.
+        person: The column that says whose row it is. None: each record is a unit.
         rows_per_person: G, the most rows of a person that are used.
         counting: `"persons"`: shares of persons; or `"rows"`: shares of rows.
 
@@ -135,6 +135,11 @@ class Unit:
         How many rows of a person are used and how they are counted makes no difference to that.
         """
         return (self.neighbours, self.person) == (other.neighbours, other.person)
+
+    def protected_json(self) -> dict[str, str]:
+        """Whom it protects, without how their rows are counted, as plain JSON values."""
+        person = {} if self.person is None else {"person": self.person}
+        return {"neighbours": self.neighbours, **person}
 
     def __str__(self) -> str:
         whole = "one record" if self.person is None else f"one person ({self.person!r})"

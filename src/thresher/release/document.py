@@ -25,8 +25,8 @@ def json_schema() -> Mapping[str, Any]:
     """The published JSON Schema that every release.json obeys.
 
     Example:
-        >>> json_schema()["properties"]["version"]
-        {'enum': [1, 2]}
+        >>> json_schema()["properties"]["version"]["enum"]
+        [1, 2]
     """
     schema: dict[str, Any] = json.loads(
         files("thresher.release").joinpath("release.schema.json").read_text("utf-8")
