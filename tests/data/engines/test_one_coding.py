@@ -181,11 +181,11 @@ def test_numbers_beyond_every_type_of_arrow():
 @pytest.mark.xdist_group("postgres")
 def test_what_only_postgres_has(postgres):
     postgres.run(
-        "DROP TABLE IF EXISTS own; DROP TYPE IF EXISTS mood; DROP DOMAIN IF EXISTS years",
+        "DROP TABLE IF EXISTS kinds; DROP TYPE IF EXISTS mood; DROP DOMAIN IF EXISTS years",
         "CREATE TYPE mood AS ENUM ('x', 'X')",
         "CREATE DOMAIN years AS int4",
-        "CREATE TABLE own (x mood, c char(4), y years, n numeric, d date, u uuid, m money)",
-        "INSERT INTO own VALUES ('X', 'x', 5, 1e400, 'infinity', "
+        "CREATE TABLE kinds (x mood, c char(4), y years, n numeric, d date, u uuid, m money)",
+        "INSERT INTO kinds VALUES ('X', 'x', 5, 1e400, 'infinity', "
         "'00000000-0000-0000-0000-000000000007', 2.5), "
         "('x', NULL, 250, 'NaN', '-infinity', NULL, NULL), "
         "('x', ' ', NULL, 'Infinity', '2020-03-01', NULL, 1)",
@@ -205,7 +205,7 @@ def test_what_only_postgres_has(postgres):
         Bins(name="m", edges=(0, 2, 3), nulls=0): {0: 2, 1: 1},
     }
     schema = Schema(expected)
-    tables = connect(postgres.url("own"), schema).counts([(name,) for name in schema.names])
+    tables = connect(postgres.url("kinds"), schema).counts([(name,) for name in schema.names])
     for table, counts in zip(tables, expected.values(), strict=True):
         assert dict(zip(table.cells.tolist(), table.counts.tolist(), strict=True)) == counts
 

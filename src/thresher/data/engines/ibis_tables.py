@@ -55,7 +55,7 @@ def engine_of(expression: Any, described: str = "the Ibis table") -> Engine:
             return DuckDBRelation(backend.con.sql(query), described)
         if backend.name == "pyspark":
             return SparkTable(backend._session.sql(query), described)
-        # A connection of our own: what the user's is doing must not change what we see.
+        # Another connection than theirs: what the user's is doing must not change what we see.
         info = backend.con.info
         secret = {"password": info.password} if info.password else {}
         conninfo = driver("psycopg", "sql").conninfo
