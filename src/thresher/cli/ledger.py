@@ -54,7 +54,7 @@ def create(
 
     Example:
         thresher ledger create people.ledger --epsilon 1 --delta 1e-9
-        thresher ledger create visits.ledger --epsilon 1 --delta 1e-9 --person patient
+        thresher ledger create visits.ledger --epsilon 1 --delta 1e-9 --person id
     """
     if path.exists():
         raise LedgerError(f"{path} exists already: `thresher ledger show {path}` shows it")
