@@ -7,14 +7,21 @@ import sys
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
+from thresher.data import read
+from thresher.data.exact import exact_answers
 from thresher.data.records import Records
-from thresher.errors import DataError, LedgerError, ParameterError, QueryError
-from thresher.privacy import Budget, Curator, Ledger
+from thresher.errors import BudgetError, DataError, LedgerError, ParameterError, QueryError
+from thresher.privacy import Budget, Curator, Ledger, Unit
 from thresher.privacy.counted import CountedTables
+from thresher.privacy.fingerprint import fingerprint
 from thresher.privacy.journal import Journal, JournaledCurator
+from thresher.privacy.persons import kept_rows
 from thresher.queries import Condition, Query, Threshold, Workload
+from thresher.schema import IntegerRange, Schema
 from thresher.tables import SparseTable
 
 RHO = Fraction(1, 4)
@@ -304,3 +311,168 @@ def test_data_that_change_while_a_fit_runs_are_noticed(records, schema):
         curator.measure([Threshold(("sex", "job", "town"))], rho=RHO)
     assert curator.spent == RHO
     assert sys.exception() is None
+
+
+# What the wall hands out.
+
+
+def test_a_callback_cannot_change_the_threshold_it_is_asked_about(records, schema):
+    exact = exact_answers(records, Threshold(("town", "job")))
+
+    def answers_of(threshold):
+        shape = threshold.shape(schema)
+        vars(threshold)["features"] = ("age", "sex", "job")
+        assert len(shape) == 2
+
+        def within(slab):
+            vars(slab)["ranges"] = (range(1),)
+            return exact.reshape(-1) / records.n
+
+        return within
+
+    workload = Workload(schema, [Threshold(("town", "job"))])
+    [chosen] = Curator(records, Budget.from_rho(1)).select(workload, answers_of, 1, rho=RHO)
+    assert chosen.threshold == workload.thresholds[0]
+
+
+def test_a_callback_that_raises_what_is_being_handled_leaves_no_frames(records, workload):
+    curator = Curator(records, Budget.from_rho(1))
+    caught = []
+    try:
+        raise ValueError
+    except ValueError as handled:
+
+        def answers_of(threshold, again=handled):
+            raise again
+
+        try:
+            curator.select(workload, answers_of, 1, rho=RHO)
+        except ValueError as fault:
+            caught.append(fault)
+    frames = list(frames_of(caught[0]))
+    assert any(frame.f_globals["__name__"].startswith("thresher") for frame in frames)
+    assert private_in(frames) == []
+
+
+def test_no_worker_keeps_scores_when_several_fail(records, monkeypatch):
+    monkeypatch.setattr("thresher.privacy.scores.WORTH_SHARING", 0)
+    monkeypatch.setenv("THRESHER_CORES", "2")
+    raised = []
+
+    def answers_of(threshold):
+        raised.append(RuntimeError())
+        raise raised[-1]
+
+    work = Workload(records.schema, [Threshold((name,)) for name in records.schema.names])
+    with pytest.raises(RuntimeError):
+        Curator(records, Budget.from_rho(1)).select(work, answers_of, 1, rho=RHO)
+    assert private_in(frame for fault in raised for frame in frames_of(fault)) == []
+
+
+def test_a_callback_cannot_end_a_loop_of_the_wall(records, workload):
+    def answers_of(threshold):
+        raise StopIteration
+
+    with pytest.raises(ParameterError, match="StopIteration"):
+        Curator(records, Budget.from_rho(1)).select(workload, answers_of, 1, rho=RHO)
+
+
+def test_what_is_handed_out_cannot_be_turned_against_the_wall(records, schema):
+    budget = Budget.from_rho(1)
+    curator = Curator(records, budget, unit=Unit("add-remove"))
+    curator.measure_total(rho=RHO)
+    n = curator.n
+    for handed in (budget, curator.budget):
+        vars(handed)["rho"] = Fraction(1000)
+    vars(curator.unit)["neighbours"] = "replace"
+    vars(curator.measured_total)["n"] = 2**60
+    assert (curator.budget.rho, curator.unit.neighbours, curator.n) == (1, "add-remove", n)
+    with pytest.raises(BudgetError):
+        curator.measure([female(schema)], rho=2)
+
+
+# Persons.
+
+
+VISITS = Schema([IntegerRange(name="value", low=0, high=9, nulls=0)])
+
+
+def visits_of(rows, **options):
+    return read(pd.DataFrame(rows, columns=["who", "value"]), VISITS, person="who", **options)
+
+
+def test_equal_rows_of_a_person_are_kept_as_often_as_others():
+    """Nine rows of 3 and one of 7 for each of 2,000: a tenth of the kept rows is 7.
+
+    A false alarm (four standard deviations) has a chance below 1e-4, had the ids not been fixed.
+    """
+    data = visits_of([(f"p{i}", 7 if j == 0 else 3) for i in range(2000) for j in range(10)])
+    for most in (1, 2, 5):
+        kept = kept_rows(data, Unit(person="who", rows_per_person=most))
+        [table] = kept.counts([("value",)])
+        share = table.counts[list(table.cells).index(7)] / table.total
+        assert abs(share - 0.1) < 4 * (0.09 / (2000 * most)) ** 0.5
+
+
+def test_no_private_number_of_persons_is_refused():
+    data = visits_of([(f"p{i}", 1) for i in range(6000)])
+    unit = Unit("add-remove", "who", 16)
+    assert Curator(data, Budget.from_rho(1), unit=unit).measured_total is None
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        ("é", "e\u0301"),
+        ("a\u200bb", "ab"),
+        ("a  b", "a\xa0b"),
+        ("007", "7"),
+        ("１", "1"),
+        ("A", "a"),
+    ],
+)
+def test_ids_that_look_alike_are_refused_unless_told_apart(ids):
+    with pytest.raises(DataError, match="differ only in"):
+        visits_of([(who, 1) for who in ids])
+    assert visits_of([(who, 1) for who in ids], case_sensitive_ids=True).persons == 2
+
+
+def test_long_decimal_ids_stay_apart():
+    long = pa.array(["12345678901234567890", "12345678901234567891"]).cast(pa.decimal128(38, 2))
+    assert read(pa.table({"who": long, "value": [1, 1]}), VISITS, person="who").persons == 2
+
+
+def test_the_fingerprint_knows_whose_rows_are_whose():
+    unit = Unit(person="who", rows_per_person=2)
+    apart, together = ([("a", 1), (other, 1), ("c", 1)] for other in "ba")
+    said = {fingerprint(CountedTables(visits_of(x), unit), b"key") for x in (apart, together)}
+    assert len(said) == 2
+
+
+# Bookkeeping.
+
+
+@pytest.mark.parametrize("period", [2024, "", b"2024"])
+def test_a_period_is_a_name(period, records):
+    with pytest.raises(ParameterError, match="period must be a name"):
+        Curator(records, Budget.from_rho(1), period=period)
+
+
+def test_a_fingerprint_that_another_spend_relies_on_stays(records, schema, tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger", Fraction(1))
+    for _ in range(2):
+        Curator(records, Budget.from_rho(1), ledger).measure([female(schema)], rho=RHO)
+    known = ledger.read().fingerprints
+    ledger.take_back(1)
+    assert ledger.read().fingerprints == known
+
+
+def test_refused_calls_do_not_make_later_ones_dearer(records, schema, tmp_path):
+    with Journal(tmp_path / "journal", {}) as journal:
+        curator = Curator(records, Budget.from_rho(1))
+        wall = JournaledCurator(curator, journal)
+        for _ in range(3):
+            with pytest.raises(ParameterError):
+                wall.measure([], rho="1/10")
+        wall.measure([female(schema)], rho="1/100")
+        assert curator.spent == Fraction(1, 100)

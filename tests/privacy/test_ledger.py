@@ -405,7 +405,8 @@ def test_a_new_ledger_says_whom_it_protects_and_an_old_one_means_a_replaced_reco
 def test_a_fingerprint_or_a_spend_taken_back_that_is_cut_anywhere_is_ignored(tmp_path, records):
     ledger = Ledger.create(tmp_path / "l", Fraction(1))
     number = ledger.spend(Fraction(1, 4), "a release")
-    for add in (lambda: ledger.recognise(CountedTables(records)), lambda: ledger.take_back(number)):
+    counted = CountedTables(records)
+    for add in (lambda: ledger.recognise(counted, number), lambda: ledger.take_back(number)):
         kept = ledger.path.read_bytes()
         add()
         whole = ledger.path.read_bytes()

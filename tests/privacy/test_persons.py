@@ -139,13 +139,15 @@ def test_data_that_do_not_fit_the_unit_are_refused_before_anything_is_paid(recor
 
 def test_more_than_can_be_counted_is_refused():
     class Many:
-        schema, n, person, persons = SCHEMA, 2**33, "who", 2**33
+        schema, n, person, persons = SCHEMA, 2**40, "who", 2**33
 
         def counts(self, feature_sets, progress=None):
             raise AssertionError("looked at")
 
         person_rows = counts
 
-    check_person(Many(), Unit(person="who", rows_per_person=5))
-    with pytest.raises(ResourceError, match="use fewer rows of each person"):
-        check_person(Many(), Unit(person="who", rows_per_person=20))
+    unit = Unit(person="who", rows_per_person=16)
+    check_person(Many(), unit)
+    Many.n += 1
+    with pytest.raises(ResourceError, match=r"up to 2\^40 records"):
+        check_person(Many(), unit)

@@ -10,6 +10,7 @@ paid for. A message names the column, never an id.
 """
 
 import hashlib
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -112,7 +113,7 @@ class PersonIds:
                 "person, or leave out the rows without one"
             )
         exact = _hashes_of(ids)
-        folded = _hashes_of([str(text).casefold() for text in ids])
+        folded = _hashes_of([_folded(str(text)) for text in ids])
         self._distinct.append(np.concatenate([exact, folded], axis=1))
         self._parts.append(exact[np.asarray(encoded.indices)])
 
@@ -123,8 +124,9 @@ class PersonIds:
         distinct = np.unique(np.concatenate(self._distinct), axis=0)
         if not self._case_sensitive and len(np.unique(distinct[:, 2:], axis=0)) < len(distinct):
             raise DataError(
-                f"the column {self.name!r} has ids that differ only in capitals: spell the ids of "
-                "a person alike, or say that they are different persons (case_sensitive_ids)"
+                f"the column {self.name!r} has ids that differ only in capitals, blanks, leading "
+                "zeros or forms of a letter: spell the ids of a person alike, or say that they are "
+                "different persons (case_sensitive_ids)"
             )
         return PersonColumn(self.name, hashes, len(distinct))
 
@@ -137,6 +139,9 @@ class PersonIds:
         cells = bare(self.name, cells)
         if pa.types.is_integer(cells.type):
             return cells.cast(pa.string())  # all digits, as text has them
+        if pa.types.is_decimal(cells.type):
+            digits = pc.replace_substring_regex(cells.cast(pa.string()), r"(\.\d*?)0+$", r"\1")
+            return pc.replace_substring_regex(digits, r"\.$", "")
         if pa.types.is_floating(cells.type):
             longest = np.abs(numbers_of(self.name, cells))
             if np.any(longest[~np.isnan(longest)] >= LARGEST_INTEGER):
@@ -145,6 +150,14 @@ class PersonIds:
                     "rounded: keep such ids as text"
                 )
         return pc.cast(spellings_of(self.name, cells), pa.large_string())
+
+
+def _folded(text: str) -> str:
+    """An id without what people write in different ways."""
+    letters = unicodedata.normalize("NFKC", text).casefold()
+    seen = "".join(letter for letter in letters if unicodedata.category(letter) != "Cf")
+    folded = " ".join(seen.split())
+    return folded.lstrip("0") or folded
 
 
 def _hashes_of(texts: "list[str] | list[str | None]") -> Hashes:

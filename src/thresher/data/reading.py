@@ -118,7 +118,9 @@ def read(
         with ExitStack() as stack:
             wanted = schema.names if person is None else (*schema.names, person)
             opened = open_batches(source, stack, wanted, line_breaks_in_cells=line_breaks_in_cells)
-            refuse_missing(opened.described, opened.columns, wanted)
+            refuse_missing(opened.described, opened.columns, schema.names)
+            if person is not None and person not in opened.columns:
+                raise DataError(f"{opened.described} lacks the column {person!r} with ids")
             coded.take_all(opened, progress)
         if coded.fits:
             return coded.records()

@@ -90,6 +90,15 @@ class CountedTables:
         self.count_together(single)
         return [self.over(features) for features in single]
 
+    def rows_of_persons(self) -> list[int]:
+        """How many persons have one row, two rows, and so on: to recognise data with ids."""
+        if not isinstance(self._data, PersonData) or not self.unit.person:
+            return []
+        ids = np.concatenate([rows.persons for rows in self._data.person_rows()])
+        _, sizes = np.unique(ids, axis=0, return_counts=True)
+        numbers: list[int] = np.bincount(sizes).tolist()
+        return numbers
+
     @property
     def records(self) -> int:
         """The true number of records, as private as the records unless they are the unit."""

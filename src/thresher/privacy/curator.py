@@ -15,7 +15,7 @@ public, as is the schema. See `unit` for other units, such as persons with sever
 
 import sys
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NoReturn, Protocol, TypeVar
 from weakref import WeakKeyDictionary
@@ -27,7 +27,7 @@ from thresher.privacy.budget import Account, Budget
 from thresher.privacy.copies import copied_workload
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.fingerprint import fingerprint
-from thresher.privacy.forgetting import forget_locals
+from thresher.privacy.forgetting import forget_locals, frames_behind
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.measurements import TotalMeasurement
 from thresher.privacy.randomness import Randomness, SystemRandomness
@@ -118,10 +118,13 @@ class Curator(Access):
         unit: Unit | None = None,
         period: str | None = None,
     ) -> None:
-        _counted[self] = CountedTables(data, unit)
+        if period is not None and (type(period) is not str or not period):
+            raise ParameterError(f"period must be a name, such as '2024', not {period!r}")
+        # What is handed out are copies, too: nobody else can change what the wall goes by.
+        _counted[self] = CountedTables(data, None if unit is None else replace(unit))
         if ledger is not None:  # a damaged one is better found before there is anything to pay
             ledger.check_unit(self.unit)
-        self._account = Account(budget)
+        self._account = Account(replace(budget))
         if spent:
             self._account.spend(spent)
         self._ledger, self._period = ledger, period
@@ -135,12 +138,13 @@ class Curator(Access):
     @property
     def unit(self) -> Unit:
         """What the promise protects."""
-        return _counted[self].unit
+        return replace(_counted[self].unit)
 
     @property
     def measured_total(self) -> TotalMeasurement | None:
         """The public number of records, persons or rows; None before it has been measured."""
-        return _counted[self].measured_total
+        known = _counted[self].measured_total
+        return None if known is None else replace(known)
 
     @property
     def schema(self) -> Schema:
@@ -150,7 +154,7 @@ class Curator(Access):
     @property
     def budget(self) -> Budget:
         """The whole budget, spent or not."""
-        return self._account.budget
+        return replace(self._account.budget)
 
     @property
     def spent(self) -> Fraction:
@@ -185,18 +189,19 @@ class Curator(Access):
         request.check(self.schema, self.unit, rho)
         if request.needs_total:
             self.known_total()
-        handled, receipt = sys.exception(), Receipt() if receipt is None else receipt
+        receipt = Receipt() if receipt is None else receipt
+        spared = frames_behind(sys.exception())
         try:
             # No variable of this frame holds the counts: it is still there when others are empty.
             return request.run(
                 self._pay(rho, request.feature_sets(), receipt), rho, self._randomness
             )
         except BaseException as fault:
-            forget_locals(fault, handled)
+            forget_locals(fault, spared)
             raise
 
     def _learn_total(self, measured: TotalMeasurement) -> None:
-        _counted[self].measured_total = measured
+        _counted[self].measured_total = replace(measured)
 
     def will_ask(self, workload: Workload) -> None:
         """Say which features requests will be about, so that all are counted in one pass.

@@ -51,4 +51,6 @@ def fingerprint(counted: CountedTables, key: bytes) -> str:
     for table in counted.one_way():
         for numbers in ([len(table)], table.cells, table.counts):
             digest.update(np.asarray(numbers, dtype="<i8").tobytes())
+    for number in counted.rows_of_persons():
+        digest.update(np.asarray(number, dtype="<i8").tobytes())
     return f"counts-{digest.hexdigest()[:DIGITS]}"

@@ -5,7 +5,9 @@ variables: among them counts, or the cells of all records inside a library that 
 """
 
 import traceback
+from collections.abc import Iterator
 from contextlib import suppress
+from types import FrameType
 
 # As the language keeps them: a class of the caller's can say otherwise.
 _TRACEBACK, _CONTEXT, _CAUSE = (
@@ -13,21 +15,35 @@ _TRACEBACK, _CONTEXT, _CAUSE = (
 )
 
 
-def forget_locals(fault: BaseException, handled: BaseException | None) -> None:
+def frames_behind(fault: BaseException | None) -> list[FrameType]:
+    """All frames of an exception, and of those that it came with, whatever its class says."""
+    return [frame for found in _chained(fault) for frame in _frames(found)]
+
+
+def forget_locals(fault: BaseException, spared: list[FrameType]) -> None:
     """Empty all frames behind an exception, whatever module they belong to.
 
     Args:
         fault: What was raised behind the wall.
-        handled: What the caller was handling when it called; its frames stay as they are.
+        spared: Frames that were there before the wall was entered: those of what the caller was
+            handling. They stay as they are.
     """
-    seen: set[int] = set()
-    waiting: list[BaseException | None] = [fault]
-    while waiting:
-        found = waiting.pop()
-        if found is None or found is handled or id(found) in seen:
-            continue
-        seen.add(id(found))
-        for frame, _ in traceback.walk_tb(_TRACEBACK.__get__(found)):
+    for frame in frames_behind(fault):
+        if not any(frame is other for other in spared):
             with suppress(RuntimeError):  # a frame that is still running
                 frame.clear()
-        waiting += (_CONTEXT.__get__(found), _CAUSE.__get__(found))
+
+
+def _chained(fault: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    waiting = [fault]
+    while waiting:
+        found = waiting.pop()
+        if found is not None and id(found) not in seen:
+            seen.add(id(found))
+            yield found
+            waiting += (_CONTEXT.__get__(found), _CAUSE.__get__(found))
+
+
+def _frames(fault: BaseException) -> Iterator[FrameType]:
+    return (frame for frame, _ in traceback.walk_tb(_TRACEBACK.__get__(fault)))

@@ -103,16 +103,18 @@ class JournaledCurator(Access):
 
     def _next(self, request: Request[Result], rho: Fraction) -> Result:
         left = self.remaining
-        self._planned += rho
         if self._pending:
+            self._planned += rho
             return self._replayed(request, self._pending.popleft())
         amount = self._price(rho, left)
         if not amount:
+            self._planned += rho
             return request.nothing()
         request.check(self.schema, self.unit, amount)
         files = self._journal.reserve([t.query_count(self.schema) for t in request.tables()])
         with self._announced(amount, request.size()) as receipt:
             result = self._curator._carry_out(request, amount, receipt)
+        self._planned += rho
         self._record(request.verb, amount, request.saved(result, self.schema), files)
         return result
 

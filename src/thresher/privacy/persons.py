@@ -3,9 +3,9 @@
 Which rows of a person are dropped may depend on that person's rows alone. Otherwise replacing one
 person could change which rows of others are used, and no sensitivity would hold. So the choice is
 not made by the order of a file, nor by anything that several persons share. Every row has a hash of
-the person's id and of the row's codes, and the G rows with the smallest hashes are kept. Rows with
-equal hashes are equal rows (others are told apart by their codes), so it makes no difference which
-of them is kept. The choice is the same in every file format and engine.
+the person's id, of the row's codes, and of which copy it is among the person's equal rows. The G
+rows with the smallest hashes are kept. Copies of a row are alike, so it makes no difference which
+of them is called the first. The choice is the same in every file format and engine.
 
 The hash has a key, which need not be secret. Any rule that looks at one person's rows only would
 keep the promise, even one that everybody can predict. The key, made of the schema's fingerprint and
@@ -20,18 +20,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thresher.data.persons import Hashes, PersonData, PersonRows
+from thresher.data.persons import Hashes, PersonData, PersonRows, persons_in
 from thresher.data.private import FeatureSet, PrivateData, Progress
 from thresher.data.records import Records
 from thresher.errors import DataError, ParameterError, ResourceError
 from thresher.privacy.measurements import TotalMeasurement
-from thresher.privacy.unit import Unit
+from thresher.privacy.unit import MOST_UNITS, Unit
 from thresher.schema import Schema
 from thresher.schema.feature import Codes
 from thresher.tables.sparse import SparseTable
-
-MOST_COUNTED = 2**40
-"""Up to so many counted parts, no arithmetic on scores can leave 64 bits."""
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -137,39 +134,38 @@ def check_person(data: PrivateData, unit: Unit) -> None:
             f"the data were read without the ids of persons in {unit.person!r}: read them with "
             f"person={unit.person!r}"
         )
-    if most_counted(data, unit) > MOST_COUNTED:
-        raise ResourceError(
-            f"up to 2^40 can be counted, which is exceeded by {unit.parts} parts for each of the "
-            f"{unit.counted}: use fewer rows of each person"
-        )
+    # No data reach this limit, so that it tells nothing where their number is private.
+    if max(data.n, persons_in(data)) > MOST_UNITS:
+        raise ResourceError("up to 2^40 records can be counted")
 
 
 def public_total(data: PrivateData, unit: Unit) -> TotalMeasurement | None:
     """The number of records or persons, if it is public."""
     if not unit.total_is_public:
         return None
-    return TotalMeasurement(most_counted(data, unit) // unit.parts, 0.0)
-
-
-def most_counted(data: PrivateData, unit: Unit) -> int:
-    """The most that all counted parts can add up to."""
-    if unit.person and unit.counting == "persons" and isinstance(data, PersonData):
-        return data.persons * unit.parts
-    return data.n
+    return TotalMeasurement(persons_in(data) if unit.person else data.n, 0.0)
 
 
 def ordered_by_hash(rows: PersonRows, key: int) -> npt.NDArray[np.intp]:
     """The places of rows, person by person, those of a person in the order of their hashes."""
     hashes = row_hashes(rows, key)
-    order = np.lexsort((hashes, rows.persons[:, 1], rows.persons[:, 0]))
-    before, after = order[:-1], order[1:]
-    is_tie = (hashes[before] == hashes[after]) & _equal(rows.persons, before, after)
-    before, after = before[is_tie], after[is_tie]
-    if any((column[before] != column[after]).any() for column in rows.columns):
-        # Different rows with one hash: once in 10^19 pairs, but the order must not depend on files.
-        keys = (*rows.columns, hashes, rows.persons[:, 1], rows.persons[:, 0])
-        order = np.lexsort(keys)
-    return order
+    whose = (rows.persons[:, 1], rows.persons[:, 0])
+    # Different rows of one hash (once in 10^19 pairs) are told apart by their codes.
+    alike = np.lexsort((*rows.columns, hashes, *whose))
+    copies = _copies(rows, alike)
+    hashes[alike] = _mixed(hashes[alike] + _ODD * (copies.astype(np.uint64) + np.uint64(1)))
+    return alike[np.lexsort((hashes[alike], *(part[alike] for part in whose)))]
+
+
+def _copies(rows: PersonRows, alike: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+    """Which copy each row is among the equal rows of its person; these stand side by side."""
+    before, after = alike[:-1], alike[1:]
+    is_new = np.ones(len(alike), dtype=np.bool_)
+    is_new[1:] = (rows.persons[before] != rows.persons[after]).any(axis=1)
+    for column in rows.columns:
+        is_new[1:] |= column[before] != column[after]
+    starts = np.flatnonzero(is_new)
+    return np.arange(len(alike)) - np.repeat(starts, np.diff(starts, append=len(alike)))
 
 
 def row_hashes(rows: PersonRows, key: int) -> Hashes:
@@ -186,12 +182,6 @@ def _mixed(words: Hashes) -> Hashes:
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return words ^ (words >> np.uint64(31))
-
-
-def _equal(
-    persons: Hashes, before: npt.NDArray[np.intp], after: npt.NDArray[np.intp]
-) -> npt.NDArray[np.bool_]:
-    return np.asarray((persons[before] == persons[after]).all(axis=1))
 
 
 def _together(batches: Sequence[PersonRows]) -> PersonRows:

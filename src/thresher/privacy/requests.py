@@ -13,6 +13,7 @@ import numpy as np
 from thresher.data.private import FeatureSet
 from thresher.errors import ParameterError, QueryError, ResourceError
 from thresher.parallel import products_on_one_core
+from thresher.privacy.callbacks import guarded
 from thresher.privacy.copies import (
     copied_query,
     copied_target,
@@ -33,7 +34,7 @@ from thresher.privacy.randomness import Randomness
 from thresher.privacy.request import Counts, Request, Saved
 from thresher.privacy.scores import WorkloadScores
 from thresher.privacy.selection import levelwise_selection
-from thresher.privacy.unit import Unit
+from thresher.privacy.unit import MOST_UNITS, Unit
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
@@ -45,7 +46,7 @@ MOST_QUERIES = 10**13
 """Beyond this many queries, looking at each of them once would take weeks."""
 
 LARGEST_HANDICAP = 2**60
-"""With it, and at most `persons.MOST_COUNTED` counted, no score leaves the sampler's range."""
+"""With it, and up to `unit.MOST_UNITS` records or persons, no score leaves the sampler's range."""
 
 _NONE: Counts = np.empty(0, dtype=np.int64)
 
@@ -66,11 +67,11 @@ class Select(Request[list[Query]]):
     def copied(self, schema: Schema) -> Self:
         excluding = tuple(copied_query(query, schema) for query in self.excluding)
         workload = copied_workload(self.workload, schema)
-        return type(self)(workload, self.answers_of, plain(self.count), excluding)
+        answers_of = guarded(self.answers_of, "answers_of")
+        return type(self)(workload, answers_of, plain(self.count), excluding)
 
     def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
         _check_workload(self.workload)
-        _check_callable(self.answers_of, "answers_of")
         if type(self.count) is not int or self.count < 1:
             raise ParameterError(f"count must be a whole number of at least 1, not {self.count!r}")
         if not self.left:
@@ -132,7 +133,9 @@ class SelectTable(Request[Threshold]):
     def copied(self, schema: Schema) -> Self:
         candidates = tuple(copied_threshold(t, schema) for t in self.candidates)
         handicaps = tuple(plain(handicap) for handicap in self.handicaps)
-        return type(self)(candidates, self.answers_of, handicaps, self.weights_of)
+        answers_of = guarded(self.answers_of, "answers_of")
+        weights_of = None if self.weights_of is None else guarded(self.weights_of, "weights_of")
+        return type(self)(candidates, answers_of, handicaps, weights_of)
 
     def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
         if not self.candidates or len(self.handicaps) != len(self.candidates):
@@ -142,9 +145,6 @@ class SelectTable(Request[Threshold]):
                 raise ParameterError(
                     "handicaps must be whole numbers from -2^60 to 2^60, in counts; round them"
                 )
-        _check_callable(self.answers_of, "answers_of")
-        if self.weights_of is not None:
-            _check_callable(self.weights_of, "weights_of")
         _check_workload(Workload(schema, self.candidates))
 
     def feature_sets(self) -> list[FeatureSet]:
@@ -263,14 +263,13 @@ class Choose(Request[int]):
     candidates: tuple[AnswersOf, ...]
 
     def copied(self, schema: Schema) -> Self:
-        return type(self)(copied_workload(self.workload, schema), tuple(self.candidates))
+        candidates = tuple(guarded(each, "each of candidates") for each in self.candidates)
+        return type(self)(copied_workload(self.workload, schema), candidates)
 
     def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
         _check_workload(self.workload)
         if not self.candidates:
             raise ParameterError("there is nothing to choose from: give at least one candidate")
-        for candidate in self.candidates:
-            _check_callable(candidate, "each of candidates")
 
     def feature_sets(self) -> list[FeatureSet]:
         return [threshold.features for threshold in self.workload]
@@ -319,7 +318,8 @@ class MeasureTotal(Request[TotalMeasurement]):
     ) -> TotalMeasurement:
         exact = np.array(counted.exact_total(), dtype=np.int64)
         noisy, sigma = add_noise(exact, rho, counted.unit.total_squared, randomness)
-        return TotalMeasurement(max(1, int(noisy[()])), sigma)
+        # Cut off at what can be counted, which is post-processing.
+        return TotalMeasurement(min(max(1, int(noisy[()])), MOST_UNITS), sigma)
 
     def nothing(self) -> TotalMeasurement:
         return TotalMeasurement(1, 0.0)
@@ -364,11 +364,6 @@ def plain(number: int) -> int:
     """
     is_whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
     return operator.index(number) if is_whole else number
-
-
-def _check_callable(given: object, name: str) -> None:
-    if not callable(given):
-        raise ParameterError(f"{name} must be a function of a threshold, not {given!r}")
 
 
 def _check_workload(workload: Workload) -> None:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from thresher.errors import ParameterError
 from thresher.parallel import in_order
 from thresher.privacy.counted import CountedTables
+from thresher.privacy.forgetting import forget_locals
 from thresher.privacy.tally import EXCLUDED
 from thresher.queries.workload import Workload
 from thresher.tables import AnswersOf, Slab, slabs_of
@@ -65,8 +66,18 @@ class WorkloadScores:
 
     def each(self, function: Callable[[int], Result], indices: range) -> Iterator[Result]:
         """Apply a function to the indices of slabs, in order, on all cores if it is worth it."""
-        shared = self._workload.query_count >= WORTH_SHARING
-        return in_order(function, indices) if shared else map(function, indices)
+        if self._workload.query_count < WORTH_SHARING:
+            return map(function, indices)
+
+        def forgetting(index: int) -> Result:
+            # Of several workers that fail, one is heard; the others keep nothing either.
+            try:
+                return function(index)
+            except BaseException as fault:
+                forget_locals(fault, [])
+                raise
+
+        return in_order(forgetting, indices)
 
     def largest(self) -> npt.NDArray[np.int64]:
         """The largest score of each threshold."""

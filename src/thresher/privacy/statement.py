@@ -155,7 +155,7 @@ def _statement(header: dict[str, Any], contents: list[dict[str, Any]]) -> Statem
     fingerprints = {
         c.get("period"): c["fingerprint"]
         for c in contents
-        if "fingerprint" in c and c.get("of") not in undone
+        if "fingerprint" in c and (c.get("of") not in undone or _relied_on(c, contents, spends))
     }
     return Statement(
         total=Fraction(header["rho"]),
@@ -170,6 +170,17 @@ def _statement(header: dict[str, Any], contents: list[dict[str, Any]]) -> Statem
         unit=Unit.from_json(header.get("unit")),
         fingerprints=fingerprints,
         lines=len(contents),
+    )
+
+
+def _relied_on(
+    line: dict[str, Any], contents: list[dict[str, Any]], spends: list[dict[str, Any]]
+) -> bool:
+    """Whether data were recognised by a fingerprint before its own spend was taken back."""
+    [undone] = (c["number"] for c in contents if c.get("taken_back") == line["of"])
+    return any(
+        line["number"] < spend["number"] < undone and spend.get("period") == line.get("period")
+        for spend in spends
     )
 
 

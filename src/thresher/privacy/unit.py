@@ -26,8 +26,11 @@ Counting = Literal["rows", "persons"]
 MOST_ROWS = 1 << 20
 """The most rows of a person, if rows are counted."""
 
-MOST_SHARED = 20
-"""The most rows of a person, if persons are counted: lcm(1, …, 20) is below 2^28."""
+MOST_SHARED = 16
+"""The most rows of a person, if persons are counted: lcm(1, …, 16) is below 2^20."""
+
+MOST_UNITS = 2**40
+"""The most records or persons. With up to 2^20 parts each, all sums stay within 64 bits."""
 
 
 @dataclass(frozen=True)
