@@ -14,6 +14,7 @@ from thresher.relaxed.targets import Misfit, Residuals, Target
 
 OPTIMISERS: dict[str, Optimiser] = {
     "accelerated": AcceleratedProjection(),
+    "sparse": AcceleratedProjection(keeps_sparse=True),
     "adam": PaperAdam(),
 }
 

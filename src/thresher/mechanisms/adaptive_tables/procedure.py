@@ -38,8 +38,8 @@ ITERATIONS = 10
 With 20, 64 marginals of ADULT at ε = 1 had 0.0052 in place of 0.0042: D' fits noise.
 """
 
-BEFORE_ROUNDS = Projector(stopping=Stopping(iterations=10 * ITERATIONS))
-AFTER_ROUND = Projector(stopping=Stopping(iterations=ITERATIONS, window=20))
+BEFORE_ROUNDS = Projector("sparse", stopping=Stopping(iterations=10 * ITERATIONS))
+AFTER_ROUND = Projector("sparse", stopping=Stopping(iterations=ITERATIONS, window=20))
 
 Prediction = tuple[Measurement, npt.ArrayLike]
 """A measurement, with what D' had said before it was fitted to it."""
