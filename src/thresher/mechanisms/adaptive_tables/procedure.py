@@ -26,6 +26,7 @@ from thresher.privacy.access import Access
 from thresher.privacy.measurements import Measurement
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
+from thresher.relaxed.compilation import telling_of_compilation
 from thresher.relaxed.projection import Stopping
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.prediction_error import detectable_error, prediction_error_of
@@ -78,6 +79,11 @@ class AdaptiveTablesProcedure:
 
     def run(self, access: Access, progress: Progress) -> Outcome:
         """One-way tables, the workload's tables, then rounds of selection, measurement and fit."""
+        rounds = max(1, self.plan.rounds)
+        with telling_of_compilation(lambda: progress(0, rounds, "compiling kernels (once)")):
+            return self._run(access, progress)
+
+    def _run(self, access: Access, progress: Progress) -> Outcome:
         plan = self.plan
         measured = self._measure_one_way(access)
         rows = near_product(measured, access.schema, self.synthetic_rows, self.seed)
@@ -180,8 +186,9 @@ class AdaptiveTablesProcedure:
         fitted = sum(size for size in tables if size <= plan.largest_table)
         chosen = plan.rounds * cells / max(1, len(plan.candidates))
         fitting = 4 * ITERATIONS * (fitted + chosen / 2)
-        # Products of such thin matrices run at about a quarter of the speed of large ones.
-        products = 4 * (plan.rounds * (cells + fitting) + 10 * fitting)
+        # Products of such thin matrices run at a quarter of the speed of large ones. Fits take
+        # about a third of these products, because D' is sparse.
+        products = 4 * plan.rounds * cells + (plan.rounds + 10) * fitting * 4 / 3
         memory = 12 * 4 * schema.width * self.synthetic_rows + 4 * cells + (1 << 29)
         return Estimate(
             seconds=products * self.synthetic_rows / multiply_adds_per_second(),

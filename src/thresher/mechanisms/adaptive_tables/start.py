@@ -15,8 +15,8 @@ RECORDS_PER_ROW = 11
 
 The paper's random start has chance correlations of about 1/√n' between features. At n' = 1000 that
 is more than the error we want: 0.045 in place of 0.035 (64 marginals of ADULT, ε = 0.1). With means
-of 11 records they are about 1/11 of that. Rows of 0.3 of a record and 0.7 of the product have the same
-chance correlations and gave the same errors, but no zero entries to save work with.
+of 11 records they are about 1/11 of that. Rows of 0.3 of a record and 0.7 of the product have the
+same chance correlations and gave the same errors, but no zero entries to save work with.
 """
 
 
