@@ -81,13 +81,15 @@ class AcceleratedProjection:
 
     Attributes:
         growth: Factor on the step size from one iteration to the next.
-        keeps_sparse: Whether, of the zero values of a feature in a row, a step may make only the
-            most wanted one nonzero. Otherwise a step makes about half of them nonzero. A step is
-            then one on a face of the simplex, so the misfit still never rises.
+        toll: If given, D' is kept sparse. Without it, a step makes about half of the zero values
+            nonzero, most of them tiny. With it, a step may make only the most wanted zero value of
+            a feature in a row nonzero, and takes `toll` off it. That is a step on a face of the
+            simplex with a linear penalty that is zero where the step begins, so the misfit still
+            never rises.
     """
 
     growth: float = 1.1
-    keeps_sparse: bool = False
+    toll: float | None = None
 
     def iterates(self, misfit: Misfit, start: NDArray[np.float32]) -> Iterator[Iterate]:
         """Yield D' after D', `start` first, with misfits that never rise."""
@@ -99,10 +101,10 @@ class AcceleratedProjection:
         size, momentum = _first_size(gradient), 1.0
         while True:
             while True:
-                if self.keeps_sparse:
-                    descend_sparsely(ahead, gradient, size, offsets, trial)
-                else:
+                if self.toll is None:
                     descend(ahead, gradient, size, trial)
+                else:
+                    descend_sparsely(ahead, gradient, size, offsets, self.toll, trial)
                 sparsemax(trial, offsets)
                 there = misfit.residuals(trial)
                 slope, square = slope_and_square(gradient, ahead, trial)

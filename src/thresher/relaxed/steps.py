@@ -21,14 +21,14 @@ def descend(point: Array, gradient: Array, size: float, into: Array) -> None:
 
 @njit()
 def descend_sparsely(
-    point: Array, gradient: Array, size: float, offsets: Array, into: Array
+    point: Array, gradient: Array, size: float, offsets: Array, toll: float, into: Array
 ) -> None:
     """As `descend`, but of the zero values of a feature in a row only the most wanted may grow.
 
-    The most wanted is that with the least derivative. The others are set to -∞, so that Sparsemax
-    leaves them at zero.
+    The most wanted is that with the least derivative, and `toll` is taken off it. The others are
+    set to -∞, so that Sparsemax leaves them at zero.
     """
-    step = np.float32(size)
+    step, taken_off = np.float32(size), np.float32(toll)
     rows = point.shape[1]
     for feature in range(offsets.shape[0] - 1):
         least = np.full(rows, np.inf, np.float32)
@@ -38,9 +38,11 @@ def descend_sparsely(
                 least[row] = min(least[row], slope)
         for column in range(offsets[feature], offsets[feature + 1]):
             for row in range(rows):
-                may_move = point[column, row] != 0.0 or gradient[column, row] <= least[row]
                 moved = point[column, row] - step * gradient[column, row]
-                into[column, row] = moved if may_move else np.float32(-np.inf)
+                if point[column, row] == 0.0:
+                    is_most_wanted = gradient[column, row] <= least[row]
+                    moved = moved - taken_off if is_most_wanted else np.float32(-np.inf)
+                into[column, row] = moved
 
 
 @njit()
