@@ -110,7 +110,8 @@ class AcceleratedProjection:
                 slope, square = slope_and_square(gradient, ahead, trial)
                 # Rounding of float32 answers, amplified by 1/σ, must not look like a bad step.
                 rise = there.misfit - here.misfit - slope - 1e-6 * here.misfit
-                if rise <= square / (2.0 * size):
+                # A move too small for float32 to square is no move: it is as good as accepted.
+                if square == 0.0 or rise <= square / (2.0 * size):
                     break
                 # The size that the curvature along this step allows, or a tenth if that is less.
                 size = max(0.1 * size, min(0.5 * size, square / (2.0 * rise)))
