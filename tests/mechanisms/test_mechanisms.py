@@ -60,7 +60,8 @@ def test_one_protocol(name, kind, schema, records, workload, tmp_path):
     if made_by == "tables" and not last:
         ended = [(1, 1)]
     assert rounds[0].startswith("about 1 s and ")
-    assert [told[:2] for told in rounds[1:]] == ended
+    # Round 0 is told of where kernels have to be compiled first.
+    assert [told[:2] for told in rounds[1:] if told[0] > 0] == ended
     assert made_by in repr(release)
 
     release.save(tmp_path / "release")

@@ -125,7 +125,7 @@ def test_the_noise_is_never_the_same_twice(records, workload):
         ({"synthetic_rows": 0}, "synthetic_rows must be"),
         ({"seed": -1}, "seed must be a whole number of at least 0"),
         ({"seed": "x"}, "seed must be"),
-        ({"optimizer": "newton"}, "optimizer must be one of accelerated, adam"),
+        ({"optimizer": "newton"}, "optimizer must be one of accelerated, sparse, adam"),
         ({"selection": "both"}, "selection must be 'oneshot' or 'iterative', not 'both'"),
     ],
 )

@@ -156,7 +156,7 @@ def test_stops_at_the_noise_not_below() -> None:
 def test_mistakes_are_named() -> None:
     queries = random_queries(2, 2, 2)
     targets = [QueryTargets(queries, np.zeros(2), sigma=0.1)]
-    with pytest.raises(ParameterError, match='"accelerated", "adam"'):
+    with pytest.raises(ParameterError, match='"accelerated", "sparse", "adam"'):
         project(start(), targets, optimiser="sgd")
     with pytest.raises(ParameterError, match="nothing to project on"):
         project(start(), [])

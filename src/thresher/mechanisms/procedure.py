@@ -11,7 +11,10 @@ from thresher.privacy.measurements import Measurement
 from thresher.release.sources import AnswerSource
 
 Progress = Callable[[int, int, str], None]
-"""Called after each round with its number, the number of rounds, and a short remark on it."""
+"""Called after each round with its number, the number of rounds, and a short remark on it.
+
+The number is 0 for a remark on what is done before the first round.
+"""
 
 LATE_PART = 4
 """Predictions are judged in the last quarter of the rounds: before that, D' is still rough."""

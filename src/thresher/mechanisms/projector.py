@@ -24,7 +24,7 @@ class Projector:
     """How D' is fitted to noisy answers.
 
     Attributes:
-        optimizer: `"accelerated"`, or `"adam"` for the paper's optimiser.
+        optimizer: `"accelerated"`, `"sparse"` to keep D' sparse, or `"adam"` for the paper's.
         stopping: When the fit is good enough.
         on_iteration: Called after every iteration. For research: an experiment can follow D' on
             its way without changing it.

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -48,3 +49,32 @@ def cores_for(size: int) -> Iterator[None]:
         yield
     finally:
         numba.set_num_threads(before)
+
+
+@contextmanager
+def telling_of_compilation(tell: Callable[[], None]) -> Iterator[None]:
+    """Call `tell` before a kernel is compiled for the first time on this machine, at most once.
+
+    Compiling all kernels of a fit takes several seconds. Kernels that are cached are not compiled.
+
+    Example:
+        >>> with telling_of_compilation(lambda: print("compiling")):
+        ...     numba.njit(lambda x: x + 1)(1)
+        compiling
+        2
+    """
+    with event.install_listener("numba:compile", _FirstTime(tell)):
+        yield
+
+
+class _FirstTime(event.Listener):
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self._tell, self._told = tell, False
+
+    def on_start(self, event: object) -> None:
+        if not self._told:
+            self._told = True
+            self._tell()
+
+    def on_end(self, event: object) -> None:
+        """Nothing to say."""

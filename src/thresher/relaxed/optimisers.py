@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 
 from thresher.relaxed.rows import offsets_of
 from thresher.relaxed.sparsemax import sparsemax
-from thresher.relaxed.steps import adam_step, descend, extrapolate, slope_and_square
+from thresher.relaxed.steps import (
+    adam_step,
+    descend,
+    descend_sparsely,
+    extrapolate,
+    slope_and_square,
+)
 from thresher.relaxed.targets import Misfit, Residuals
 
 
@@ -75,41 +81,52 @@ class AcceleratedProjection:
 
     Attributes:
         growth: Factor on the step size from one iteration to the next.
+        toll: If given, D' is kept sparse. Without it, a step makes about half of the zero values
+            nonzero, most of them tiny. With it, a step may make only the most wanted zero value of
+            a feature in a row nonzero, and takes `toll` off it. That is a step on a face of the
+            simplex with a linear penalty that is zero where the step begins, so the misfit still
+            never rises.
     """
 
     growth: float = 1.1
+    toll: float | None = None
 
     def iterates(self, misfit: Misfit, start: NDArray[np.float32]) -> Iterator[Iterate]:
         """Yield D' after D', `start` first, with misfits that never rise."""
         offsets = offsets_of(misfit.sizes)
         latest, ahead, trial = start.copy(), start.copy(), np.empty_like(start)
         gradient = np.empty_like(start)
-        best = misfit.residuals(latest)
+        here = best = misfit.residuals(latest, gradient)
         yield Iterate(latest, best)
-        size, momentum = 0.0, 1.0
+        size, momentum = _first_size(gradient), 1.0
         while True:
-            here = misfit.residuals(ahead, gradient).misfit
-            size = size or _first_size(gradient)
             while True:
-                descend(ahead, gradient, size, trial)
+                if self.toll is None:
+                    descend(ahead, gradient, size, trial)
+                else:
+                    descend_sparsely(ahead, gradient, size, offsets, self.toll, trial)
                 sparsemax(trial, offsets)
                 there = misfit.residuals(trial)
                 slope, square = slope_and_square(gradient, ahead, trial)
                 # Rounding of float32 answers, amplified by 1/σ, must not look like a bad step.
-                if there.misfit <= here + slope + square / (2.0 * size) + 1e-6 * here:
+                rise = there.misfit - here.misfit - slope - 1e-6 * here.misfit
+                # A move too small for float32 to square is no move: it is as good as accepted.
+                if square == 0.0 or rise <= square / (2.0 * size):
                     break
-                size *= 0.5
+                # The size that the curvature along this step allows, or a tenth if that is less.
+                size = max(0.1 * size, min(0.5 * size, square / (2.0 * rise)))
             size *= self.growth
-            if there.misfit >= best.misfit and momentum > 1.0:
+            if there.misfit < best.misfit:
+                following = (1.0 + float(np.sqrt(1.0 + 4.0 * momentum**2))) / 2.0
+                extrapolate(trial, latest, (momentum - 1.0) / following, ahead)
+                latest, trial, best, momentum = trial, latest, there, following
+                yield Iterate(latest, best)
+            elif momentum > 1.0:
                 ahead[...] = latest
                 momentum = 1.0
-                continue
-            if there.misfit >= best.misfit:
+            else:
                 return
-            following = (1.0 + float(np.sqrt(1.0 + 4.0 * momentum**2))) / 2.0
-            extrapolate(trial, latest, (momentum - 1.0) / following, ahead)
-            latest, trial, best, momentum = trial, latest, there, following
-            yield Iterate(latest, best)
+            here = misfit.residuals(ahead, gradient)
 
 
 def _first_size(gradient: NDArray[np.float32]) -> float:

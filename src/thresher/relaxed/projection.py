@@ -14,6 +14,7 @@ from thresher.relaxed.targets import Misfit, Residuals, Target
 
 OPTIMISERS: dict[str, Optimiser] = {
     "accelerated": AcceleratedProjection(),
+    "sparse": AcceleratedProjection(toll=0.003),
     "adam": PaperAdam(),
 }
 
@@ -117,7 +118,8 @@ def project(
     Args:
         rows: D' to start from; left as it is.
         targets: Noisy answers, each with its noise.
-        optimiser: "accelerated", "adam" (the paper's), or any other `Optimiser`.
+        optimiser: "accelerated", "sparse" (the same, but D' is kept sparse), "adam" (the paper's),
+            or any other `Optimiser`.
         stopping: When to stop.
         record: Called with the iteration, misfit and D' after each iteration (0: before the
             first). The D' it is given is only valid during the call.

@@ -1,11 +1,16 @@
 """Relaxed rows D': one probability vector per feature and row (Section 2, the space Y)."""
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import ParameterError
+
+if TYPE_CHECKING:
+    from thresher.relaxed.nonzeros import Nonzeros
 
 
 def offsets_of(sizes: tuple[int, ...]) -> NDArray[np.int64]:
@@ -97,6 +102,14 @@ class RelaxedRows:
     def offsets(self) -> NDArray[np.int64]:
         """Where each feature's columns start, and d' at the end."""
         return offsets_of(self.sizes)
+
+    @cached_property
+    def nonzeros(self) -> "Nonzeros":
+        """The entries that are not zero. They are listed once, so D' must not change afterwards."""
+        # numba takes half a second to import, and most readers of D' do without.
+        from thresher.relaxed.nonzeros import Nonzeros
+
+        return Nonzeros.of(self.columns, self.sizes)
 
     def block(self, feature: int) -> NDArray[np.float32]:
         """The columns of one feature (its number of values × n'), without copying."""

@@ -10,7 +10,6 @@ sorting is needed, and whole runs of rows advance together in vector registers.
 from typing import Any
 
 import numpy as np
-from numba import prange
 from numpy.typing import NDArray
 
 from thresher.relaxed.compilation import njit
@@ -81,11 +80,11 @@ def _climb(block: Array, start: int, stop: int, tau: Array) -> bool:
     return moved
 
 
-@njit(parallel=True)
+@njit()
 def _project(columns: Array, offsets: Array) -> None:
     rows = columns.shape[1]
     runs = (rows + _RUN - 1) // _RUN
-    for run in prange(runs):
+    for run in range(runs):
         start = run * _RUN
         stop = min(rows, start + _RUN)
         tau = np.empty(stop - start, np.float32)

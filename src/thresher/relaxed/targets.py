@@ -7,16 +7,20 @@ true data set, its misfit would be about 1.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import ParameterError
-from thresher.parallel import cores, in_order
+from thresher.parallel import in_order
 from thresher.queries.threshold import Threshold
+from thresher.relaxed.nonzero_kernels import subtract
+from thresher.relaxed.nonzeros import Gradient
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.selected import SelectedQueries, answers, pull_back
+from thresher.relaxed.split import split_table
 from thresher.relaxed.tables import TableOnRows
 from thresher.schema import Schema
 
@@ -24,6 +28,8 @@ from thresher.schema import Schema
 _SLAB_BYTES = 256 * 2**20
 # Below this many products of a cell and a row, a second thread takes longer to start than to help.
 _WORTH_SHARING = 200_000_000
+# So many groups of tables can be worked on at the same time.
+_SHARES = 4
 
 
 @dataclass(frozen=True)
@@ -41,6 +47,19 @@ class Residuals:
     largest: float
 
 
+@dataclass(frozen=True)
+class Work:
+    """What a table takes on each row of D', in multiply-adds of a matrix product.
+
+    Attributes:
+        per_row: The work.
+        is_sparse: Whether it is least if only the nonzero entries of D' are used.
+    """
+
+    per_row: float
+    is_sparse: bool
+
+
 class Target(Protocol):
     """Noisy answers to some queries."""
 
@@ -49,7 +68,7 @@ class Target(Protocol):
         ...
 
     def residuals(
-        self, rows: RelaxedRows, gradient: NDArray[np.float32] | None = None, weight: float = 1.0
+        self, rows: RelaxedRows, gradient: Gradient | None = None, weight: float = 1.0
     ) -> Residuals:
         """Residuals at D'; the gradient of weight × misfit is added to `gradient`."""
         ...
@@ -90,12 +109,13 @@ class QueryTargets:
         return len(self.queries)
 
     def residuals(
-        self, rows: RelaxedRows, gradient: NDArray[np.float32] | None = None, weight: float = 1.0
+        self, rows: RelaxedRows, gradient: Gradient | None = None, weight: float = 1.0
     ) -> Residuals:
         """Residuals at D'; the gradient of weight × misfit is added to `gradient`."""
         standardised = (answers(rows, self.queries) - self.answers) / self.sigma
         if gradient is not None:
-            pull_back(rows, self.queries, 2.0 * weight * standardised / self.sigma, gradient)
+            slopes = 2.0 * weight * standardised / self.sigma
+            pull_back(rows, self.queries, slopes, gradient.columns)
         largest = float(np.abs(standardised).max(initial=0.0))
         return Residuals(len(self), float(standardised @ standardised), largest)
 
@@ -137,23 +157,60 @@ class TableTarget:
         return self.answers.size
 
     def residuals(
-        self, rows: RelaxedRows, gradient: NDArray[np.float32] | None = None, weight: float = 1.0
+        self, rows: RelaxedRows, gradient: Gradient | None = None, weight: float = 1.0
     ) -> Residuals:
         """Residuals at D'; the gradient of weight × misfit is added to `gradient`."""
+        if self.work(rows, gradient is not None).is_sparse:
+            return self._by_nonzeros(rows, gradient, weight)
+        return self._by_products(rows, gradient, weight)
+
+    def work(self, rows: RelaxedRows, with_gradient: bool) -> "Work":
+        """The less of the work for one row: by matrix products, or by the nonzero entries of D'."""
+        dense = (3.0 if with_gradient else 1.0) * self._products
+        if self.threshold.r < self.threshold.k:
+            return Work(dense, is_sparse=False)
+        sparse = rows.nonzeros.work(self._features, with_gradient)
+        return Work(min(sparse, dense), is_sparse=sparse < dense)
+
+    @cached_property
+    def _features(self) -> tuple[int, ...]:
+        return tuple(self.schema.index(name) for name in self.threshold.features)
+
+    @cached_property
+    def _products(self) -> int:
+        return split_table(self.threshold.shape(self.schema), self.threshold.r).cost
+
+    @cached_property
+    def _flat(self) -> NDArray[np.float32]:
+        return np.ascontiguousarray(self.answers, np.float32).reshape(-1)
+
+    def _by_nonzeros(
+        self, rows: RelaxedRows, gradient: Gradient | None, weight: float
+    ) -> Residuals:
+        residual = rows.nonzeros.marginal(self._features)
+        total, largest = subtract(residual, self._flat)
+        if gradient is not None:
+            pull = residual.reshape(self.threshold.shape(self.schema))
+            slope = 2.0 * weight / self.sigma**2
+            rows.nonzeros.pull_back(self._features, pull, slope, gradient)
+        return Residuals(len(self), total / self.sigma**2, largest / self.sigma)
+
+    def _by_products(
+        self, rows: RelaxedRows, gradient: Gradient | None, weight: float
+    ) -> Residuals:
         table = TableOnRows(rows, self.schema, self.threshold)
-        wanted = self.answers.reshape(table.cells)
+        width = table.cells[1]
         total, largest = 0.0, 0.0
         for leading in table.slabs(_SLAB_BYTES):
             residual = table.slab(leading)
-            residual -= wanted[leading.start : leading.stop]
-            flat = residual.ravel()
-            total += float(np.dot(flat, flat))
-            largest = max(largest, float(flat.max()), -float(flat.min()))
+            wanted = self._flat[leading.start * width : leading.stop * width]
+            squares, deviation = subtract(residual.reshape(-1), wanted)
+            total, largest = total + squares, max(largest, deviation)
             if gradient is not None:
                 residual *= np.float32(2.0 * weight / self.sigma**2)
-                table.pull_back_slab(leading, residual, gradient)
+                table.pull_back_slab(leading, residual, gradient.columns)
         if gradient is not None:
-            table.finish_pull_back(gradient)
+            table.finish_pull_back(gradient.columns)
         return Residuals(len(self), total / self.sigma**2, largest / self.sigma)
 
 
@@ -180,6 +237,10 @@ class Misfit:
             raise ParameterError("targets is empty: there is nothing to project on")
 
     def __len__(self) -> int:
+        return self._count
+
+    @cached_property
+    def _count(self) -> int:
         return sum(len(target) for target in self.targets)
 
     def residuals(
@@ -189,41 +250,44 @@ class Misfit:
         rows = RelaxedRows(columns, self.sizes)
         if gradient is not None:
             gradient.fill(0.0)
+        shares = self._shares(rows, gradient is not None)
 
-        def added_up(share: Sequence[Target], into: NDArray[np.float32] | None) -> list[Residuals]:
-            return [target.residuals(rows, into, 1.0 / len(self)) for target in share]
+        def added_up(number: int) -> tuple[list[Residuals], NDArray[np.float32] | None]:
+            into = None
+            if gradient is not None:
+                into = Gradient(np.zeros_like(gradient) if number else gradient, self.sizes)
+            found = [target.residuals(rows, into, 1.0 / len(self)) for target in shares[number]]
+            if into is None:
+                return found, None
+            into.collect()
+            return found, into.columns
 
-        # Large tables are shared out among the cores, and each core adds to a separate gradient.
-        # Kernels for single queries use all cores themselves, so they run here.
-        tables = [target for target in self.targets if isinstance(target, TableTarget)]
-        shares = _fair_shares(tables, rows.count)
-        shared = {id(target) for share in shares for target in share}
-        parts = added_up([t for t in self.targets if id(t) not in shared], gradient)
-        partial = [None if gradient is None else np.zeros_like(gradient) for _ in shares]
-        if shares:
-            for found in in_order(lambda i: added_up(shares[i], partial[i]), range(len(shares))):
-                parts += found
-        for share_of_gradient in partial:
-            if gradient is not None and share_of_gradient is not None:
-                gradient += share_of_gradient
+        # The first share may have kernels that use all cores themselves.
+        parts, _ = added_up(0)
+        for found, derivatives in in_order(added_up, range(1, len(shares))):
+            parts += found
+            if gradient is not None and derivatives is not None:
+                gradient += derivatives
         return Residuals(
             count=len(self),
             misfit=sum(part.misfit for part in parts) / len(self),
             largest=max(part.largest for part in parts),
         )
 
+    def _shares(self, rows: RelaxedRows, with_gradient: bool) -> list[list[Target]]:
+        """Single queries first, and the tables, in groups of about equal work if it is large.
 
-def _fair_shares(tables: list[TableTarget], rows: int) -> list[list[TableTarget]]:
-    """The tables in one group per core, of about equal work; no groups if the work is too small.
-
-    The groups depend only on the tables and the number of cores, so a run can be repeated exactly.
-    """
-    if cores() == 1 or rows * sum(len(table) for table in tables) < _WORTH_SHARING:
-        return []
-    shares: list[list[TableTarget]] = [[] for _ in range(cores())]
-    work = [0] * len(shares)
-    for table in sorted(tables, key=len, reverse=True):
-        least = work.index(min(work))
-        shares[least].append(table)
-        work[least] += len(table)
-    return [share for share in shares if share]
+        The groups do not depend on the number of cores, nor does then the sum of their gradients.
+        """
+        tables = [target for target in self.targets if isinstance(target, TableTarget)]
+        others = [target for target in self.targets if not isinstance(target, TableTarget)]
+        work = {id(table): table.work(rows, with_gradient).per_row for table in tables}
+        if rows.count * sum(work.values()) < _WORTH_SHARING:
+            return [[*others, *tables]]
+        shares: list[list[Target]] = [[] for _ in range(_SHARES)]
+        loads = [0.0] * _SHARES
+        for table in sorted(tables, key=lambda table: work[id(table)], reverse=True):
+            least = loads.index(min(loads))
+            shares[least].append(table)
+            loads[least] += work[id(table)]
+        return [others, *shares]

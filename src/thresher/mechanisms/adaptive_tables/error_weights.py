@@ -1,6 +1,6 @@
 """How much an error in a cell of a table matters to the answers of a workload."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
 from math import comb
 
 import numpy as np
@@ -14,7 +14,7 @@ from thresher.mechanisms.adaptive_tables.candidates import (
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.rows import RelaxedRows
-from thresher.relaxed.tables import threshold_table
+from thresher.schema import Schema
 from thresher.tables import Answers, AnswersOf, Slab, Table
 
 LARGEST_WEIGHED = 1 << 22
@@ -86,11 +86,10 @@ class ErrorWeights:
         every = max(1, rows.count // ROWS_SAMPLED)
         sample = RelaxedRows(np.ascontiguousarray(rows.columns[:, ::every]), rows.sizes)
         hardly_anyone = np.float32(1.0 / rows.count)
+        found = _Shares(sample, self._schema)
         weights: dict[Threshold, Weights] = {}
         for whole, parts in self._parts_of.items():
-            shares = threshold_table(sample, self._schema, whole)
-            for table in parts:
-                largest = _largest_share_within(shares, whole, table, hardly_anyone)
+            for table, largest in found.largest_within(whole, parts, hardly_anyone):
                 weights[table] = np.maximum(weights.get(table, np.float32(0.0)), largest)
 
         def weights_of(table: Threshold) -> Answers:
@@ -104,13 +103,33 @@ class ErrorWeights:
         return weights_of
 
 
-def _largest_share_within(
-    shares: Weights, whole: Threshold, table: Threshold, hardly_anyone: np.float32
-) -> Weights:
-    """For each cell of a table, the largest share that values of the other features have in it."""
-    others = tuple(i for i, name in enumerate(whole.features) if name not in table.features)
-    axes = tuple(i for i in range(whole.k) if i not in others)
-    among_all = shares.sum(axis=axes).max()
-    largest = shares.max(axis=others) + hardly_anyone * among_all
-    largest /= shares.sum(axis=others) + hardly_anyone
-    return np.asarray(largest)
+class _Shares:
+    """The largest shares that values of some features have within cells of others, on some rows.
+
+    Only cells with people in them are visited, so the work does not grow with the other cells.
+    """
+
+    def __init__(self, rows: RelaxedRows, schema: Schema) -> None:
+        self._rows, self._schema = rows, schema
+        self._marginals: dict[tuple[int, ...], Weights] = {}
+
+    def largest_within(
+        self, whole: Threshold, parts: Sequence[Threshold], hardly_anyone: np.float32
+    ) -> Iterator[tuple[Threshold, Weights]]:
+        """For each cell of each part, the largest share that values of the rest of `whole` have."""
+        features = self._positions(whole)
+        chosen = [self._positions(table) for table in parts]
+        found = self._rows.nonzeros.largest_within(features, chosen)
+        for table, part, largest in zip(parts, chosen, found, strict=True):
+            rest = tuple(feature for feature in features if feature not in part)
+            among_all = self._marginal(rest).max()
+            shares = (largest + hardly_anyone * among_all) / (self._marginal(part) + hardly_anyone)
+            yield table, shares.reshape(table.shape(self._schema))
+
+    def _marginal(self, features: tuple[int, ...]) -> Weights:
+        if features not in self._marginals:
+            self._marginals[features] = self._rows.nonzeros.marginal(features)
+        return self._marginals[features]
+
+    def _positions(self, table: Threshold) -> tuple[int, ...]:
+        return tuple(self._schema.index(name) for name in table.features)
