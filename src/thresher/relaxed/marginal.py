@@ -1,0 +1,85 @@
+"""The marginal table of D' over some features: in slabs, or as a list of its heavy cells."""
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thresher.queries.threshold import Threshold
+from thresher.relaxed.heavy_cells import SparseRows
+from thresher.relaxed.rows import RelaxedRows
+from thresher.relaxed.tables import TableOnRows
+from thresher.schema import Schema
+from thresher.tables.listing import Cells, ListedAnswers
+from thresher.tables.slabs import Slab
+from thresher.tables.threshold_table import Table
+
+STEP = 32.0
+"""A multiply-add of the search takes as long as so many of a matrix product."""
+
+CELL = 100.0
+"""Looking at a cell of a walked table takes as long as so many multiply-adds of a product."""
+
+
+class WalkedTable:
+    """The answers of D' to all consistent queries of a threshold, slab by slab.
+
+    Args:
+        rows: D'; must not change while this object is used.
+        schema: The features of D'.
+        threshold: The threshold.
+    """
+
+    def __init__(self, rows: RelaxedRows, schema: Schema, threshold: Threshold) -> None:
+        self._table = TableOnRows(rows, schema, threshold)
+
+    def __call__(self, slab: Slab) -> Table:
+        """The answers to the cells of a slab."""
+        width = self._table.cells[1]
+        leading = range(slab.first // width, -(-(slab.first + slab.size) // width))
+        start = slab.first - leading.start * width
+        cells = self._table.slab(leading).reshape(-1)[start : start + slab.size]
+        return cells.reshape(slab.shape)
+
+
+class MarginalOnRows:
+    """The marginal table of D' over some features, in slabs or as a list.
+
+    In slabs, an answer is a float32 matrix product. In a list, it is a sum in double precision,
+    rounded to float32. So the two can differ in the last digits of float32.
+
+    Args:
+        sparse: D', with its nonzero numbers.
+        schema: The features of D'.
+        threshold: The threshold, with r = k.
+    """
+
+    def __init__(self, sparse: SparseRows, schema: Schema, threshold: Threshold) -> None:
+        self._sparse, self._schema, self._threshold = sparse, schema, threshold
+        self._features = [schema.index(name) for name in threshold.features]
+
+    @cached_property
+    def _walked(self) -> WalkedTable:
+        """Made when the first slab is asked for: it can take much more memory than a list."""
+        return WalkedTable(self._sparse.rows, self._schema, self._threshold)
+
+    def __call__(self, slab: Slab) -> Table:
+        """The answers to the cells of a slab, by a matrix product."""
+        return self._walked(slab)
+
+    def is_worth_listing(self, least: float) -> bool:
+        """By a bound on the work of the search, against the cells to walk."""
+        if not all(self._sparse.columns(feature).are_shares for feature in self._features):
+            return False
+        cells = self._threshold.query_count(self._schema)
+        searched = STEP * self._sparse.work(self._features, least)
+        return searched < cells * (self._sparse.rows.count + CELL)
+
+    def listed(self, least: float) -> ListedAnswers:
+        """All cells with at least so much mass, by depth-first search."""
+        cells, masses = self._sparse.heavy_cells(self._features, least)
+        return ListedAnswers(cells, masses.astype(np.float32))
+
+    def at(self, cells: Cells) -> NDArray[np.float32]:
+        """The masses of some cells."""
+        return self._sparse.masses_at(self._features, cells).astype(np.float32)
