@@ -22,6 +22,9 @@ SLACK = 1e-6
 It is of the relative mass: float32 numbers up to 1, added up in double precision.
 """
 
+DENSE = 0.25
+"""If more than this part of a feature's numbers are nonzero, adding up all of them is faster."""
+
 
 @dataclass(frozen=True, eq=False)
 class SparseColumns:
@@ -78,6 +81,7 @@ class SparseRows:
     def __init__(self, rows: RelaxedRows) -> None:
         self.rows = rows
         self._columns: dict[int, SparseColumns] = {}
+        self._row_major: dict[int, NDArray[np.float32]] = {}
 
     def columns(self, feature: int) -> SparseColumns:
         """The nonzero numbers of one feature."""
@@ -131,6 +135,7 @@ class SparseRows:
             offsets,
             np.array([strides[feature] for feature in ordered], dtype=np.int64),
             max(sizes),
+            self._dense(ordered[-1]),
             least * self.rows.count,
             least * self.rows.count * (1.0 - len(sizes) * SLACK) / later,
         )
@@ -151,6 +156,15 @@ class SparseRows:
 
         add_masses(self.rows.columns, codes + first[:, None], masses)
         return masses / self.rows.count
+
+    def _dense(self, feature: int) -> NDArray[np.float32]:
+        """The shares of a feature with their zeros (rows × values) if these are few, or no rows."""
+        if feature not in self._row_major:
+            block = self.rows.block(feature)
+            is_dense = len(self.columns(feature).codes) > DENSE * block.size
+            kept = block.T if is_dense else block.T[:0]
+            self._row_major[feature] = np.ascontiguousarray(kept)
+        return self._row_major[feature]
 
     def _ordered(self, features: Sequence[int]) -> list[int]:
         """Those with the fewest nonzero numbers first: then the fewest groups are made."""

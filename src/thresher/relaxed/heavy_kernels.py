@@ -67,6 +67,15 @@ def _divide(
 
 
 @njit(reorder=False)
+def _add_rows(group: Array, weights: Array, dense: Array, mass: Array) -> None:
+    """Add up the mass of a group by the values of one more feature, where few shares are 0."""
+    for i in range(group.size):
+        weight, shares = weights[i], dense[group[i]]
+        for code in range(shares.size):
+            mass[code] += weight * shares[code]
+
+
+@njit(reorder=False)
 def _fill(
     group: Array,
     weights: Array,
@@ -124,10 +133,14 @@ def search(
     offsets: Array,
     strides: Array,
     largest: int,
+    dense: Array,
     least: float,
     cuts: Array,
 ) -> tuple[Array, Array]:
-    """All cells with a mass of at least `least`; groups below a depth's cut are left out."""
+    """All cells with a mass of at least `least`; groups below a depth's cut are left out.
+
+    `dense` has the last feature's shares with their zeros (rows × values), or no rows.
+    """
     last, rows = starts.shape[0] - 1, starts.shape[1] - 1
     members, products = np.empty(codes.size, np.int32), np.empty(codes.size, np.float64)
     bucket_code = np.empty((last + 1, largest), dtype=np.int32)
@@ -140,7 +153,12 @@ def search(
     group, weights = np.arange(rows).astype(np.int32), np.ones(rows, dtype=np.float64)
     depth = 0
     while True:
-        kinds = _divide(group, weights, starts[depth], codes, shares, mass, size, touched)
+        if depth == last and dense.shape[0]:
+            _add_rows(group, weights, dense, mass[: dense.shape[1]])
+            kinds = dense.shape[1]
+            touched[:kinds] = np.arange(kinds)
+        else:
+            kinds = _divide(group, weights, starts[depth], codes, shares, mass, size, touched)
         if depth == last:
             if found + kinds > cells.size:
                 cells = np.concatenate((cells, np.empty(cells.size + kinds, np.int64)))
