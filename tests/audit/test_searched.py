@@ -37,9 +37,6 @@ class Listing:
     def __call__(self, slab):
         raise AssertionError("nobody need walk what is listed")
 
-    def is_worth_listing(self, least):
-        return True
-
     def listed(self, least):
         cells = np.flatnonzero(self.dense >= least)
         return ListedAnswers(cells, self.dense[cells])

@@ -32,7 +32,6 @@ FALSE_ALARM = 1e-7
 def always_searched(monkeypatch):
     """However small a table is, it is searched if its answers can be listed."""
     monkeypatch.setattr(module, "SMALLEST_SEARCHED", 1)
-    monkeypatch.setattr(module, "MOST_WALKED", 0)
 
 
 # Lists of scores.
@@ -169,7 +168,6 @@ def test_searched_scores_are_the_walked_ones(source, weights_of, monkeypatch):
     walked, largest, is_list = all_scores(source.table, excluded, weights_of)
     assert not any(is_list)
     monkeypatch.setattr(module, "SMALLEST_SEARCHED", 1)
-    monkeypatch.setattr(module, "MOST_WALKED", 0)
     searched, largest_searched, is_list = all_scores(source.table, excluded, weights_of)
     assert is_list == [True, False, True]
     assert np.array_equal(searched, walked)
@@ -183,7 +181,6 @@ def test_where_float32_rounds_a_walk_only_cells_near_half_a_count_differ(n, monk
     source = SyntheticRows(rows, SCHEMA)
     walked, _, _ = all_scores(source.table, n=n)
     monkeypatch.setattr(module, "SMALLEST_SEARCHED", 1)
-    monkeypatch.setattr(module, "MOST_WALKED", 0)
     searched, _, _ = all_scores(source.table, n=n)
     differ = np.flatnonzero(searched != walked)
     assert len(differ) < 0.05 * len(walked)
@@ -194,11 +191,8 @@ def test_where_float32_rounds_a_walk_only_cells_near_half_a_count_differ(n, monk
         assert abs(expected % 1 - 0.5) < 1e-6 * n
 
 
-def test_a_table_that_is_cheaper_to_walk_is_walked():
-    dense = RelaxedRows(
-        np.concatenate([np.full((size, 50), 1 / size, np.float32) for size in SIZES]), SIZES
-    )
-    _, _, is_list = all_scores(SyntheticRows(dense, SCHEMA).table)
+def test_small_tables_are_walked():
+    _, _, is_list = all_scores(Zeros().table)
     assert is_list == [False] * 3
 
 
@@ -223,9 +217,6 @@ class _NotedTable:
     def __call__(self, slab):
         self.source.diary.append((self.threshold, slab.first))
         return np.full(slab.shape, self.public)
-
-    def is_worth_listing(self, least):
-        return True
 
     def at(self, cells):
         raise AssertionError("nobody may ask about cells because they have records")

@@ -28,6 +28,5 @@ def test_zero_answers_are_listed_as_none():
     [slab] = slabs_of((2, 3))
     assert zero(slab).tolist() == [[0.0] * 3] * 2
     listed = zero.listed(1e-9)
-    assert zero.is_worth_listing(1e-9)
     assert len(listed.cells) == len(listed.answers) == 0
     assert zero.at(np.array([1, 5])).tolist() == [0.0, 0.0]

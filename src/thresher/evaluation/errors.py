@@ -49,7 +49,8 @@ class Errors:
 def errors_of(answers_of: AnswersOf, records: PrivateData, workload: Workload) -> Errors:
     """Compare answers with the truth, threshold by threshold. Not for publication.
 
-    Tables are walked slab by slab; where that takes less work, the largest error is searched.
+    Tables are walked slab by slab; in marginals whose answers can be listed, the largest error is
+    searched.
 
     Args:
         answers_of: The answers, such as those of `release.source.table`.
@@ -69,9 +70,8 @@ def errors_of(answers_of: AnswersOf, records: PrivateData, workload: Workload) -
         answers = answers_of(threshold)
         if threshold.r == threshold.k and isinstance(answers, Listable):
             check_countable(threshold.shape(workload.schema), threshold)
-            if answers.is_worth_listing(0.5 / records.n):
-                [table] = records.counts([threshold.features])
-                return largest_error(table, answers, records.n)
+            [table] = records.counts([threshold.features])
+            return largest_error(table, answers, records.n)
         truth = exact_table(records, threshold)
         gaps = (
             float(_largest_gap(truth(slab).reshape(-1), _flat(answers(slab)), records.n))

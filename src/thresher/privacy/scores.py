@@ -20,8 +20,7 @@ from thresher.errors import ParameterError
 from thresher.parallel import in_order
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.searching import (
-    is_searched,
-    least_listed,
+    can_be_searched,
     public_list,
     score_listed,
     without_excluded,
@@ -69,13 +68,12 @@ class WorkloadScores:
     ) -> None:
         self._counted, self._workload, self._answers_of = counted, workload, answers_of
         self._excluded, self._weights_of = excluded, weights_of
-        least = least_listed(counted.n)
         self._parts = [
             (position, slab)
             for position, threshold in enumerate(workload)
             for slab in (
                 [None]
-                if is_searched(threshold, workload.schema, answers_of, least)
+                if can_be_searched(threshold, workload.schema, answers_of)
                 else slabs_of(threshold.shape(workload.schema))
             )
         ]

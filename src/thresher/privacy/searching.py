@@ -27,12 +27,6 @@ from thresher.tables.listing import Cells, Listable
 SMALLEST_SEARCHED = 1 << 12
 """Tables with fewer cells are walked: it takes microseconds."""
 
-MOST_WALKED = 10**11
-"""Tables with more cells are searched if that is possible at all, whatever it is estimated to take.
-
-Walking one takes an hour or more.
-"""
-
 ROOM = 1e-6
 """How much smaller, relatively, a listed answer may be than one that rounds up to a count.
 
@@ -62,30 +56,12 @@ class PublicList:
 
 
 def can_be_searched(threshold: Threshold, schema: Schema, answers_of: AnswersOf) -> bool:
-    """Whether the scores of a table need not be walked, however many cells it has."""
+    """Whether the scores of a table can be listed: by public facts alone."""
     return (
         threshold.r == threshold.k
         and threshold.query_count(schema) >= SMALLEST_SEARCHED
         and isinstance(answers_of(threshold), Listable)
     )
-
-
-def is_searched(threshold: Threshold, schema: Schema, answers_of: AnswersOf, least: float) -> bool:
-    """Whether the scores of a table are found by search: by public facts, where it takes less work.
-
-    Args:
-        threshold: The threshold.
-        schema: The features.
-        answers_of: The public answers.
-        least: The smallest answer that must be listed.
-    """
-    cells = threshold.query_count(schema)
-    if threshold.r < threshold.k or cells < SMALLEST_SEARCHED:
-        return False
-    answers = answers_of(threshold)
-    if not isinstance(answers, Listable):
-        return False
-    return cells > MOST_WALKED or bool(answers.is_worth_listing(least))
 
 
 def least_listed(total: int, scale: int = 1) -> float:

@@ -1,15 +1,15 @@
 """The cells of a marginal table where D' has much mass, without walking all cells.
 
 A row of D' spreads its mass 1/n' over the product of its nonzero values, and no cell has more mass
-than the cells of a table over fewer features that it is a part of, times the largest share that any
-row gives to a value of each further feature. So a depth-first search over the features finds every
-heavy cell, and leaves out each group of cells none of which can be heavy.
+than each row gives to the cell of fewer features that it is a part of, times the largest share that
+the row gives to a value of each further feature. So a depth-first search over the features finds
+every heavy cell, and leaves out each group of cells none of which can be heavy.
 At most 1/least cells have a mass of at least `least`, however many cells there are.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ It is of the relative mass: float32 numbers up to 1, added up in double precisio
 DENSE = 0.25
 """If more than this part of a feature's numbers are nonzero, adding up all of them is faster."""
 
+DENSE_STEP = 0.2
+"""How long a multiply-add takes there, compared with one that looks up its place."""
+
 
 @dataclass(frozen=True, eq=False)
 class SparseColumns:
@@ -34,11 +37,13 @@ class SparseColumns:
         starts: Where each row's numbers start, and their number at the end.
         codes: The values of the feature that have them.
         shares: The numbers.
+        largest: The largest number of each row.
     """
 
     starts: NDArray[np.int64]
     codes: NDArray[np.int32]
     shares: NDArray[np.float32]
+    largest: NDArray[np.float32]
 
     @classmethod
     def of(cls, block: NDArray[np.float32]) -> "SparseColumns":
@@ -51,7 +56,7 @@ class SparseColumns:
         from thresher.relaxed.heavy_kernels import gather
 
         gather(block, starts[:-1].copy(), codes, shares)
-        return cls(starts, codes, shares)
+        return cls(starts, codes, shares, block.max(axis=0))
 
     @property
     def are_shares(self) -> bool:
@@ -89,31 +94,18 @@ class SparseRows:
             self._columns[feature] = SparseColumns.of(self.rows.block(feature))
         return self._columns[feature]
 
-    def work(self, features: Sequence[int], least: float) -> float:
-        """A bound on the multiply-adds of `heavy_cells`.
-
-        At each depth, a row takes part in at most as many groups of cells as it has combinations of
-        nonzero values; and at most 1/least groups are heavy.
-        """
-        combinations, groups, total = np.ones(self.rows.count), 1.0, 0.0
-        for feature in self._ordered(features):
-            per_row = self.columns(feature).per_row
-            combinations = combinations * per_row
-            total += min(float(combinations.sum()), groups * float(per_row.sum()))
-            groups = min(groups * self.rows.sizes[feature], 1.0 / least)
-        return total
-
     def heavy_cells(
-        self, features: Sequence[int], least: float
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        self, features: Sequence[int], least: float, most_steps: float = math.inf
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
         """All cells of the table over some features whose mass is at least a positive number.
 
         Args:
             features: The features, in the order of the table's axes.
             least: The smallest mass of a cell that is listed.
+            most_steps: About how many multiply-adds it may take.
 
         Returns:
-            The places of the cells in C order, ascending; and the masses.
+            The places of the cells in C order, ascending; and the masses. None if it takes more.
         """
         ordered = self._ordered(features)
         columns = [self.columns(feature) for feature in ordered]
@@ -122,30 +114,36 @@ class SparseRows:
             [column.starts + offset for column, offset in zip(columns, offsets[:-1], strict=True)]
         )
         sizes = [self.rows.sizes[feature] for feature in features]
-        strides = {feature: prod(sizes[i + 1 :]) for i, feature in enumerate(features)}
-        # For each depth, the most of a group's mass that one of its cells can have.
-        shares = [float(column.shares.max()) for column in columns]
-        later = np.array([prod(shares[depth + 1 :]) for depth in range(len(shares))])
+        strides = {feature: math.prod(sizes[i + 1 :]) for i, feature in enumerate(features)}
         from thresher.relaxed.heavy_kernels import search
 
-        cells, masses = search(
+        dense = self._dense(ordered[-1])
+        per_row = [len(column.codes) / self.rows.count for column in columns]
+        if len(dense):
+            per_row[-1] = DENSE_STEP * dense.shape[1]
+        cells, masses, is_complete = search(
             starts,
             np.concatenate([column.codes for column in columns]),
             np.concatenate([column.shares for column in columns]),
             offsets,
             np.array([strides[feature] for feature in ordered], dtype=np.int64),
             max(sizes),
-            self._dense(ordered[-1]),
+            self._later(ordered),
+            dense,
             least * self.rows.count,
-            least * self.rows.count * (1.0 - len(sizes) * SLACK) / later,
+            least * self.rows.count * (1.0 - len(sizes) * SLACK),
+            np.array(per_row),
+            most_steps,
         )
+        if not is_complete:
+            return None
         order = np.argsort(cells)
         return cells[order], masses[order] / self.rows.count
 
     def masses_at(self, features: Sequence[int], cells: NDArray[np.int64]) -> NDArray[np.float64]:
         """The masses of some cells, to the last bit those of `heavy_cells`."""
         sizes = [self.rows.sizes[feature] for feature in features]
-        strides = {feature: prod(sizes[i + 1 :]) for i, feature in enumerate(features)}
+        strides = {feature: math.prod(sizes[i + 1 :]) for i, feature in enumerate(features)}
         ordered = self._ordered(features)
         codes = np.array(
             [cells // strides[feature] % self.rows.sizes[feature] for feature in ordered]
@@ -156,6 +154,13 @@ class SparseRows:
 
         add_masses(self.rows.columns, codes + first[:, None], masses)
         return masses / self.rows.count
+
+    def _later(self, ordered: Sequence[int]) -> NDArray[np.float64]:
+        """For each depth and row, the largest share of a cell of the features to come."""
+        later = np.ones((len(ordered), self.rows.count))
+        for depth in range(len(ordered) - 1, 0, -1):
+            later[depth - 1] = later[depth] * self.columns(ordered[depth]).largest
+        return later
 
     def _dense(self, feature: int) -> NDArray[np.float32]:
         """The shares of a feature with their zeros (rows × values) if these are few, or no rows."""

@@ -45,6 +45,7 @@ def add_masses(columns: Array, places: Array, masses: Array) -> None:
 def _divide(
     group: Array,
     weights: Array,
+    later: Array,
     starts: Array,
     codes: Array,
     shares: Array,
@@ -52,10 +53,14 @@ def _divide(
     size: Array,
     touched: Array,
 ) -> int:
-    """Add up mass and members of a group by the values of one more feature; how many it has."""
+    """Add up the mass and the members of a group by the values of one more feature.
+
+    Each row's mass is multiplied by `later`, the most of it that a single cell can have. Returns
+    how many values there are.
+    """
     kinds = 0
     for i in range(group.size):
-        weight = weights[i]
+        weight = weights[i] * later[group[i]]
         for j in range(starts[group[i]], starts[group[i] + 1]):
             code = codes[j]
             if size[code] == 0:
@@ -133,12 +138,18 @@ def search(
     offsets: Array,
     strides: Array,
     largest: int,
+    later: Array,
     dense: Array,
     least: float,
-    cuts: Array,
-) -> tuple[Array, Array]:
-    """All cells with a mass of at least `least`; groups below a depth's cut are left out.
+    cut: float,
+    per_row: Array,
+    most_steps: float,
+) -> tuple[Array, Array, bool]:
+    """All cells with a mass of at least `least`; groups whose cells are all below `cut` are cut.
 
+    It gives up after `most_steps`, and then says False. A row of a group takes `per_row` steps.
+
+    `later` has, for each depth and row, the largest share of a cell of the features to come.
     `dense` has the last feature's shares with their zeros (rows × values), or no rows.
     """
     last, rows = starts.shape[0] - 1, starts.shape[1] - 1
@@ -151,14 +162,17 @@ def search(
     touched = np.empty(largest, dtype=np.int32)
     cells, masses, found = np.empty(1024, np.int64), np.empty(1024, np.float64), 0
     group, weights = np.arange(rows).astype(np.int32), np.ones(rows, dtype=np.float64)
-    depth = 0
-    while True:
+    depth, steps = 0, 0.0
+    while steps <= most_steps:
+        steps += group.size * per_row[depth]
         if depth == last and dense.shape[0]:
             _add_rows(group, weights, dense, mass[: dense.shape[1]])
             kinds = dense.shape[1]
             touched[:kinds] = np.arange(kinds)
         else:
-            kinds = _divide(group, weights, starts[depth], codes, shares, mass, size, touched)
+            kinds = _divide(
+                group, weights, later[depth], starts[depth], codes, shares, mass, size, touched
+            )
         if depth == last:
             if found + kinds > cells.size:
                 cells = np.concatenate((cells, np.empty(cells.size + kinds, np.int64)))
@@ -174,7 +188,7 @@ def search(
         else:
             heavy = _bucket_heavy(
                 kinds,
-                cuts[depth],
+                cut,
                 offsets[depth],
                 mass,
                 size,
@@ -192,9 +206,10 @@ def search(
         while depth > 0 and taken[depth - 1] == buckets[depth - 1]:
             depth -= 1
         if depth == 0:
-            return cells[:found].copy(), masses[:found].copy()
+            return cells[:found].copy(), masses[:found].copy(), True
         above, bucket = depth - 1, taken[depth - 1]
         taken[above] += 1
         begin = offsets[above] if bucket == 0 else ends[above, bucket - 1]
         group, weights = members[begin : ends[above, bucket]], products[begin : ends[above, bucket]]
         prefix[depth] = prefix[above] + bucket_code[above, bucket] * strides[above]
+    return cells[:0], masses[:0], False

@@ -11,7 +11,7 @@ from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.tables import TableOnRows
 from thresher.schema import Schema
 from thresher.tables.listing import Cells, ListedAnswers
-from thresher.tables.slabs import Slab
+from thresher.tables.slabs import Slab, slabs_of
 from thresher.tables.threshold_table import Table
 
 STEP = 32.0
@@ -19,6 +19,10 @@ STEP = 32.0
 
 CELL = 100.0
 """Looking at a cell of a walked table takes as long as so many multiply-adds of a product."""
+
+
+WORTH_TRYING = 0.25
+"""If the search has taken this part of the time of a walk, it is given up, and the table walked."""
 
 
 class WalkedTable:
@@ -45,8 +49,8 @@ class WalkedTable:
 class MarginalOnRows:
     """The marginal table of D' over some features, in slabs or as a list.
 
-    In slabs, an answer is a float32 matrix product. In a list, it is a sum in double precision,
-    rounded to float32. So the two can differ in the last digits of float32.
+    In slabs, an answer is a float32 matrix product. Where a search found it, it is a sum in double
+    precision, rounded to float32. So the two can differ in the last digits of float32.
 
     Args:
         sparse: D', with its nonzero numbers.
@@ -67,18 +71,25 @@ class MarginalOnRows:
         """The answers to the cells of a slab, by a matrix product."""
         return self._walked(slab)
 
-    def is_worth_listing(self, least: float) -> bool:
-        """By a bound on the work of the search, against the cells to walk."""
-        if not all(self._sparse.columns(feature).are_shares for feature in self._features):
-            return False
-        cells = self._threshold.query_count(self._schema)
-        searched = STEP * self._sparse.work(self._features, least)
-        return searched < cells * (self._sparse.rows.count + CELL)
-
     def listed(self, least: float) -> ListedAnswers:
-        """All cells with at least so much mass, by depth-first search."""
-        cells, masses = self._sparse.heavy_cells(self._features, least)
-        return ListedAnswers(cells, masses.astype(np.float32))
+        """All cells with at least so much mass: by search, or by walking if that is faster."""
+        cells = self._threshold.query_count(self._schema)
+        walking = cells * (self._sparse.rows.count + CELL)
+        if all(self._sparse.columns(feature).are_shares for feature in self._features):
+            most_steps = WORTH_TRYING * walking / STEP
+            found = self._sparse.heavy_cells(self._features, least, most_steps)
+            if found is not None:
+                return ListedAnswers(found[0], found[1].astype(np.float32))
+        return self._listed_by_walking(np.float32(least))
+
+    def _listed_by_walking(self, least: np.float32) -> ListedAnswers:
+        cells, answers = [], []
+        for slab in slabs_of(self._threshold.shape(self._schema)):
+            here = self._walked(slab).reshape(-1)
+            large = np.flatnonzero(here >= least)
+            cells.append(large + slab.first)
+            answers.append(here[large])
+        return ListedAnswers(np.concatenate(cells), np.concatenate(answers))
 
     def at(self, cells: Cells) -> NDArray[np.float32]:
         """The masses of some cells."""

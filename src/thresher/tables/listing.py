@@ -37,16 +37,15 @@ class Listable(Protocol):
         """The answers to the cells of a slab."""
         ...
 
-    def is_worth_listing(self, least: float) -> bool:
-        """Whether `listed` takes less work than walking all slabs."""
-        ...
-
     def listed(self, least: float) -> ListedAnswers:
-        """All cells whose answer is at least a positive number, and perhaps more."""
+        """All cells whose answer is at least a positive number, and perhaps more.
+
+        It never takes much more work than walking all slabs.
+        """
         ...
 
     def at(self, cells: Cells) -> npt.NDArray[np.floating[Any]]:
-        """The answers to some cells: those of `listed`, for cells that it lists."""
+        """The answers to some cells."""
         ...
 
 
@@ -61,10 +60,6 @@ class Zero:
     def __call__(self, slab: Slab) -> Table:
         """Zeros."""
         return np.zeros(slab.shape, dtype=np.float32)
-
-    def is_worth_listing(self, least: float) -> bool:
-        """Always."""
-        return True
 
     def listed(self, least: float) -> ListedAnswers:
         """No cell."""

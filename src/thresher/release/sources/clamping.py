@@ -25,10 +25,6 @@ class ClampedMarginal:
         """The limited answers to the cells of a slab."""
         return np.asarray(self._clamped(self._answers(slab), self._noisy[slab.index]))
 
-    def is_worth_listing(self, least: float) -> bool:
-        """Where it is for D': the noisy table is in memory, and looking through it is fast."""
-        return self._answers.is_worth_listing(least)
-
     def listed(self, least: float) -> ListedAnswers:
         """The cells where D' or the lower limit is at least so large."""
         of_rows = self._answers.listed(least)
