@@ -21,6 +21,7 @@ from thresher.privacy.access import Access
 from thresher.privacy.measurements import Measurement, measured_queries
 from thresher.queries.query import Query
 from thresher.queries.workload import Workload
+from thresher.relaxed.marginal import listing_work
 from thresher.relaxed.projection import OPTIMISERS
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.prediction_error import detectable_error, prediction_error_of
@@ -78,6 +79,7 @@ class RAP(Mechanism):
         )
         return RAPProcedure(
             cost=rho,
+            n=n,
             workload=workload,
             rounds=rounds,
             queries_per_round=per_round,
@@ -140,6 +142,7 @@ class RAPProcedure:
 
     Attributes:
         cost: The ρ that it spends.
+        n: The number of records.
         workload: The thresholds whose consistent queries are Q.
         rounds: T.
         queries_per_round: K.
@@ -152,6 +155,7 @@ class RAPProcedure:
     name: ClassVar[str] = RAP.name
 
     cost: Fraction
+    n: int
     workload: Workload
     rounds: int
     queries_per_round: int
@@ -235,8 +239,18 @@ class RAPProcedure:
         progress(number, self.rounds, f"misfit {projected.misfits[-1]:.2f}σ²")
         return projected.rows
 
+    def _looking(self) -> float:
+        """The multiply-adds of looking at the answers of D' once."""
+        schema, rows = self.workload.schema, self.synthetic_rows
+        return sum(
+            listing_work(threshold.query_count(schema), rows, self.n)
+            if threshold.r == threshold.k
+            else threshold.query_count(schema) * rows
+            for threshold in self.workload
+        )
+
     def estimate(self) -> Estimate:
-        """Matrix products over all queries and rows in every round, and the fits of D'."""
+        """A look at all answers of D' in every round, and the fits of D'."""
         queries, width = self.workload.query_count, self.workload.schema.width
         products = queries * self.synthetic_rows
         speed = multiply_adds_per_second()
@@ -244,7 +258,7 @@ class RAPProcedure:
         if self.is_adaptive:
             measured = self.queries_per_round * self.rounds
             fitting = measured * self.synthetic_rows * 20 + 10 * width * self.synthetic_rows
-            seconds = self.rounds * (products / speed + ITERATIONS * fitting / speed * 10)
+            seconds = self.rounds * (self._looking() + ITERATIONS * fitting * 10) / speed
         else:
             seconds = 3 * products * ITERATIONS / speed
             memory += 20 * queries
