@@ -6,6 +6,9 @@ import numpy.typing as npt
 from thresher.tables import SparseTable
 from thresher.tables.listing import Cells, Listable
 
+COARSE = 1e-3
+"""The smallest answers that are listed at first. Most largest errors are larger than this."""
+
 REFINED = 8.0
 """By what factor smaller answers are listed, where no listed cell has as large an error."""
 
@@ -30,12 +33,12 @@ def largest_error(table: SparseTable, answers: Listable, n: int) -> float:
         >>> largest_error(SparseTable.of_cells((10**6, 10**6), np.array([7, 7, 8])), Zero(), n=3)
         0.6666666666666666
     """
-    least = 0.5 / n
+    least = COARSE
     while True:
         worst = _largest_listed(table, answers, least, n)
         if worst >= least or least < NEGLIGIBLE:
             return worst
-        # The answers are nearly perfect: look at smaller ones.
+        # The answers are better than that: look at smaller ones.
         least /= REFINED
 
 
