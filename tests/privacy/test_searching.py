@@ -22,7 +22,7 @@ from thresher.queries import Query, Threshold, Workload
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.sources import SyntheticRows, Zeros
 from thresher.schema import IntegerRange, Schema
-from thresher.tables import slabs_of
+from thresher.tables import SparseTable, slabs_of
 from thresher.tables.listing import ListedAnswers, Same, Zero
 
 FALSE_ALARM = 1e-7
@@ -194,6 +194,18 @@ def test_where_float32_rounds_a_walk_only_cells_near_half_a_count_differ(n, monk
 def test_small_tables_are_walked():
     _, _, is_list = all_scores(Zeros().table)
     assert is_list == [False] * 3
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1), st.integers(1, 4))
+def test_differences_are_divided_and_rounded_down(pairs, scale):
+    counts, public = np.array(pairs).T
+    table, listed = SparseTable.of_counts(counts), SparseTable.of_counts(public)
+    cells, scores = module.score_listed(
+        table, module.PublicList(listed.cells, listed.counts), scale
+    )
+    found = np.zeros(len(pairs), dtype=np.int64)
+    found[cells] = scores
+    assert found.tolist() == [abs(c - p) // scale for c, p in pairs]
 
 
 # What a source may do.

@@ -1,7 +1,7 @@
 """Scores of a whole marginal table without walking its cells.
 
-In a marginal table (r = k), a cell without records whose public answer rounds to less than a unit
-has score 0. All other cells are listed: those with records are known from counting, and a source
+In a marginal table (r = k), a cell without records whose public answer rounds to a count of 0 has
+score 0. All other cells are listed: those with records are known from counting, and a source
 of public answers that is `Listable` finds those with large answers. So the work grows with the
 records and with what the public answers have to say, and not with the number of cells.
 
@@ -64,19 +64,16 @@ def can_be_searched(threshold: Threshold, schema: Schema, answers_of: AnswersOf)
     )
 
 
-def least_listed(total: int, scale: int = 1) -> float:
-    """Answers below this are less than S once they are multiplied by N and rounded.
+def least_listed(total: int) -> float:
+    """Answers below this are 0 once they are multiplied by N and rounded.
 
     Args:
         total: N, which counts are out of.
-        scale: S, by which differences between counts are divided.
     """
-    return (scale - 0.5) / total * (1.0 - ROOM)
+    return 0.5 / total * (1.0 - ROOM)
 
 
-def public_list(
-    threshold: Threshold, answers: Answers, cells: int, total: int, scale: int = 1
-) -> PublicList:
+def public_list(threshold: Threshold, answers: Answers, cells: int, total: int) -> PublicList:
     """What a source lists of its answers, checked.
 
     What is refused here depends on the public answers alone.
@@ -86,14 +83,13 @@ def public_list(
         answers: Its public answers.
         cells: The number of cells of its table.
         total: N, which counts are out of.
-        scale: S, by which differences between counts are divided.
     """
     if not isinstance(answers, Listable):
         raise ParameterError(
             "answers_of must give the same kind of answers every time it is asked; what was paid "
             "for this selection is lost"
         )
-    listed = answers.listed(least_listed(total, scale))
+    listed = answers.listed(least_listed(total))
     with np.errstate(all="ignore"):
         places = np.array(listed.cells, dtype=np.int64).reshape(-1)
         shares = np.array(listed.answers, dtype=np.float32).reshape(-1)
