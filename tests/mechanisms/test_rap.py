@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from thresher.data.exact import exact_answers, exact_count
+from thresher.data.records import Records
 from thresher.errors import ParameterError
 from thresher.evaluation import present_error
 from thresher.mechanisms import RAP, All0
@@ -15,6 +16,7 @@ from thresher.privacy.curator import Curator
 from thresher.privacy.randomness import InsecureSeededRandomness
 from thresher.queries import Query, Threshold, Workload
 from thresher.relaxed.rows import RelaxedRows
+from thresher.schema import IntegerRange, Schema
 
 ALMOST_NO_NOISE = 10**8
 """A ρ at which a count is off by one with probability below 1e-9: see the tests of noise."""
@@ -149,3 +151,20 @@ def test_rounds_and_queries_are_settled_by_public_facts(rounds, per_round, schem
             assert per_round in (None, k)
     one = Workload(schema, [Threshold(("sex",))])
     assert RAP(rho=1).resolve(400, Fraction(1), one).queries_per_round <= 2
+
+
+def test_a_workload_of_any_number_of_queries():
+    """3·10^16 queries: selection, the release and its present error never walk a table."""
+    wide = Schema(IntegerRange(name=f"f{i}", low=0, high=99, nulls=0) for i in range(10))
+    source = np.random.default_rng(0)
+    codes = np.minimum(99, source.geometric(0.9, (500, 10)) - 1)
+    data = Records(wide, [column.astype(np.uint8) for column in codes.T])
+    work = Workload(wide, [Threshold(wide.names[i : i + 8]) for i in range(3)])
+    assert work.query_count == 3 * 10**16
+    rap = RAP(rho=100, rounds=3, queries_per_round=4, synthetic_rows=50)
+    release = rap.fit(data, work, randomness=InsecureSeededRandomness(0))
+    assert len(release.measurements) == 12
+    first = release.measurements[0].query
+    largest = max(int(table.counts.max()) for table in data.counts([t.features for t in work]))
+    assert exact_count(data, first) == largest
+    assert present_error(release, data) <= present_error(All0(rho=1).fit(data, work), data)

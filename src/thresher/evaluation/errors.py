@@ -12,12 +12,15 @@ from thresher.data.exact import exact_table
 from thresher.data.known import counted_ahead
 from thresher.data.persons import PersonData
 from thresher.data.private import PrivateData
+from thresher.evaluation.searched import largest_error
 from thresher.parallel import in_order
 from thresher.privacy.persons import check_person, kept_rows
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release import Release
 from thresher.tables import AnswersOf, Table, slabs_of
+from thresher.tables.listing import Listable
+from thresher.tables.sparse import check_countable
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,10 @@ class Errors:
 
 
 def errors_of(answers_of: AnswersOf, records: PrivateData, workload: Workload) -> Errors:
-    """Compare answers with the truth, threshold by threshold, slab by slab. Not for publication.
+    """Compare answers with the truth, threshold by threshold. Not for publication.
+
+    Tables are walked slab by slab; in marginals whose answers can be listed, the largest error is
+    searched.
 
     Args:
         answers_of: The answers, such as those of `release.source.table`.
@@ -65,7 +71,12 @@ def errors_of(answers_of: AnswersOf, records: PrivateData, workload: Workload) -
     known = counted_ahead(records, (threshold.features for threshold in workload))
 
     def worst(threshold: Threshold) -> float:
-        truth, answers = exact_table(known, threshold), answers_of(threshold)
+        answers = answers_of(threshold)
+        if threshold.r == threshold.k and isinstance(answers, Listable):
+            check_countable(threshold.shape(workload.schema), threshold)
+            [table] = known.counts([threshold.features])
+            return largest_error(table, answers, known.n)
+        truth = exact_table(known, threshold)
         gaps = (
             float(_largest_gap(truth(slab).reshape(-1), _flat(answers(slab)), known.n))
             for slab in slabs_of(threshold.shape(workload.schema))

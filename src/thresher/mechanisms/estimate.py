@@ -122,7 +122,7 @@ class Work:
         return cls(cells * (5e-11 * rows + 5e-9) + 2.2e-7 * tables * rows)
 
     @classmethod
-    def choosing(cls, cells: int, rows: int) -> "Work":
+    def choosing(cls, cells: float, rows: int) -> "Work":
         """The choice of the worst of so many queries."""
         return cls(cells * (6e-11 * rows + 3e-8))
 

@@ -21,6 +21,7 @@ from thresher.privacy.access import Access
 from thresher.privacy.measurements import Measurement, measured_queries
 from thresher.queries.query import Query
 from thresher.queries.workload import Workload
+from thresher.relaxed.marginal import listing_work
 from thresher.relaxed.projection import OPTIMISERS
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.prediction_error import detectable_error, prediction_error_of
@@ -78,6 +79,7 @@ class RAP(Mechanism):
         )
         return RAPProcedure(
             cost=rho,
+            n=n,
             workload=workload,
             rounds=rounds,
             queries_per_round=per_round,
@@ -140,6 +142,7 @@ class RAPProcedure:
 
     Attributes:
         cost: The ρ that it spends.
+        n: The number of records.
         workload: The thresholds whose consistent queries are Q.
         rounds: T.
         queries_per_round: K.
@@ -152,6 +155,7 @@ class RAPProcedure:
     name: ClassVar[str] = RAP.name
 
     cost: Fraction
+    n: int
     workload: Workload
     rounds: int
     queries_per_round: int
@@ -235,6 +239,16 @@ class RAPProcedure:
         progress(number, self.rounds, f"misfit {projected.misfits[-1]:.2f}σ²")
         return projected.rows
 
+    def _looking(self) -> float:
+        """How many queries a look at the answers of D' takes the time of, if it walked them."""
+        schema, rows = self.workload.schema, self.synthetic_rows
+        return sum(
+            listing_work(threshold.query_count(schema), rows, self.n) / rows
+            if threshold.r == threshold.k
+            else threshold.query_count(schema)
+            for threshold in self.workload
+        )
+
     def estimate(self, n: int) -> Estimate:
         """Counting, a choice among all queries in every round, and the fits of D'."""
         queries, width, rows = (
@@ -248,7 +262,7 @@ class RAPProcedure:
         if self.is_adaptive:
             looks = self.rounds * (1 if self.selection == "oneshot" else self.queries_per_round)
             measured = self.queries_per_round * self.rounds
-            work += Work.choosing(queries, rows).times(looks)
+            work += Work.choosing(self._looking(), rows).times(looks)
             work += Work.fitting_queries(measured / 2, rows).times(iterations)
         else:
             work += Work.drawing(queries)

@@ -6,9 +6,13 @@ could turn that into another one between the two looks of a selection.
 
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from thresher.errors import ParameterError
 from thresher.queries.threshold import Threshold
 from thresher.tables import Answers, AnswersOf, Slab, Table
+from thresher.tables.listing import Cells, Listable, ListedAnswers, Same
 
 
 def guarded(answers_of: AnswersOf, name: str) -> AnswersOf:
@@ -28,14 +32,33 @@ def guarded(answers_of: AnswersOf, name: str) -> AnswersOf:
 
     def answers_to(threshold: Threshold) -> Answers:
         answers = _called(answers_of, name, Threshold(threshold.features, threshold.r))
-
-        def within(slab: Slab) -> Table:
-            table: Table = _called(answers, name, Slab(slab.table, slab.ranges))
-            return table
-
-        return within
+        if type(answers) is Same:
+            return Same(answers.number)
+        return _Listed(answers, name) if isinstance(answers, Listable) else _Walked(answers, name)
 
     return answers_to
+
+
+class _Walked:
+    """The answers to one threshold, slab by slab."""
+
+    def __init__(self, answers: Any, name: str) -> None:
+        self._answers, self._name = answers, name
+
+    def __call__(self, slab: Slab) -> Table:
+        table: Table = _called(self._answers, self._name, Slab(slab.table, slab.ranges))
+        return table
+
+
+class _Listed(_Walked):
+    """The answers to one threshold, slab by slab or as a list."""
+
+    def listed(self, least: float) -> ListedAnswers:
+        listed: ListedAnswers = _called(self._answers.listed, self._name, least)
+        return listed
+
+    def at(self, cells: Cells) -> npt.NDArray[np.floating[Any]]:
+        raise TypeError("the wall does not ask about single cells: which ones may be private")
 
 
 def _called(function: Any, name: str, copied: object) -> Any:

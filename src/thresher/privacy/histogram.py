@@ -9,23 +9,33 @@ looked at again to find it. No noise per query is needed, and the scores of all 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Protocol
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Final, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thresher.errors import ParameterError
 from thresher.privacy.ladder import Ladder, selection_rate
 from thresher.privacy.randomness import Randomness
-from thresher.privacy.tally import Scores, Tally, integers, lowest_and_highest, tallied
+from thresher.privacy.tally import (
+    ListedScores,
+    Scores,
+    Tally,
+    lowest_and_highest,
+    members_at,
+    tallied,
+)
 
 _MOST_MEMBERS: Final = 2**512
 
 
 class Slabs(Protocol):
-    """Scores in slabs, any of which can be had again, the same as before."""
+    """Scores in slabs, or listed table by table. Any can be had again, the same as before."""
 
     def __len__(self) -> int: ...
-    def __getitem__(self, index: int, /) -> Scores: ...
+    def __getitem__(self, index: int, /) -> Scores | ListedScores: ...
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +53,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a chosen query stands: in which slab and at which index of it, in C order.
+    """Where a chosen query stands: in which slab (or listed table) and at which cell, in C order.
 
     An implicit query has no slab (None), and `position` is its number among the implicit ones. What
     may be published is the query itself: which queries are listed can depend on the records.
@@ -84,8 +94,8 @@ class Histogram:
         """How many queries there are to choose from, listed and implicit."""
         return sum(int(slab.sizes.sum()) for slab in self._slabs) + self._implicit
 
-    def add(self, slab: Scores | Tally) -> None:
-        """Count one slab of listed queries, given as scores or as their tally."""
+    def add(self, slab: Scores | ListedScores | Tally) -> None:
+        """Count one slab of queries, given as scores or as their tally."""
         self._slabs.append(slab if isinstance(slab, Tally) else tallied(slab))
 
     def add_implicit(self, number: int) -> None:
@@ -123,11 +133,9 @@ class Histogram:
         listed_at = self._listed()
         sizes = {**listed_at, 0: listed_at.get(0, 0) + self._implicit}
         levels = sorted((level for level, size in sizes.items() if size), reverse=True)
-        # Python integers have no largest value; int64, which is faster, is used when it suffices.
-        kind = "int64" if members < 2**63 else "object"
         ladder = Ladder(
             np.array(levels, dtype=np.int64),
-            np.array([sizes[level] for level in levels], dtype=kind),
+            np.array([sizes[level] for level in levels], dtype=_wide_enough(members)),
             selection_rate(Fraction(rho) / count, sensitivity),
         )
         moved: dict[int, dict[int, int]] = {}
@@ -149,17 +157,22 @@ class Histogram:
         if not self._slabs:
             return {}
         levels = np.concatenate([slab.levels for slab in self._slabs])
-        sizes = np.concatenate([slab.sizes for slab in self._slabs])
+        sizes = self._sizes()
         low, high = lowest_and_highest(levels)
         if high - low < max(4 * levels.size, 2**12):
             found, place = np.arange(low, high + 1), levels - low
         else:
             found, place = np.unique(levels, return_inverse=True)
-        totals = np.zeros(len(found), dtype=np.int64)
+        totals = np.zeros(len(found), dtype=sizes.dtype)
         np.add.at(totals, place, sizes)
         return {
             level: size for level, size in zip(found.tolist(), totals.tolist(), strict=True) if size
         }
+
+    def _sizes(self) -> NDArray[Any]:
+        """How many members each level of each slab has, so wide that their sum does not wrap."""
+        sizes = np.concatenate([slab.sizes for slab in self._slabs])
+        return sizes.astype(_wide_enough(self.members), copy=False)
 
     def locate(self, draws: Sequence[Draw], slabs: Slabs) -> list[Place]:
         """Find the drawn queries; only the slabs that hold one are asked for again.
@@ -184,7 +197,7 @@ class Histogram:
         if not self._slabs:
             return places
         level_of = np.concatenate([slab.levels for slab in self._slabs])
-        size_of = np.concatenate([slab.sizes for slab in self._slabs])
+        size_of = self._sizes()
         slab_of = np.repeat(np.arange(len(self._slabs)), [len(s.levels) for s in self._slabs])
         for level in {draw.level for draw in draws if draw.listed}:
             here = np.flatnonzero(level_of == level)
@@ -195,16 +208,19 @@ class Histogram:
                     before = int(ends[at - 1]) if at else 0
                     slab = int(slab_of[here[at]])
                     wanted.setdefault((slab, level), []).append((i, draw.rank - before))
-        opened, scores = -1, np.empty(0, dtype=np.int64)
-        for (slab, level), sought in sorted(wanted.items()):
-            if slab != opened:
-                opened, scores = slab, integers(slabs[slab]).ravel()
-            members = np.flatnonzero(scores == level)
-            for i, rank in sought:
-                if rank >= members.size:
-                    raise ParameterError("slabs must give the scores that were added, unchanged")
-                places[i] = Place(slab, int(members[rank]))
+        for slab, levels in groupby(sorted(wanted), key=itemgetter(0)):
+            scores = slabs[slab]
+            for _, level in levels:
+                sought = wanted[slab, level]
+                found = members_at(scores, level, [rank for _, rank in sought])
+                for (i, _), position in zip(sought, found, strict=True):
+                    places[i] = Place(slab, position)
         return places
+
+
+def _wide_enough(members: int) -> str:
+    """Python integers have no largest value; int64, which is faster, is used when it suffices."""
+    return "int64" if members < 2**63 else "object"
 
 
 def selections(count: int, left: int) -> int:

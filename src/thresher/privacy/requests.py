@@ -3,6 +3,7 @@
 
 import hashlib
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -33,6 +34,7 @@ from thresher.privacy.noise import add_noise, variance_for
 from thresher.privacy.randomness import Randomness
 from thresher.privacy.request import Counts, Request, Saved
 from thresher.privacy.scores import WorkloadScores
+from thresher.privacy.searching import can_be_searched
 from thresher.privacy.selection import levelwise_selection
 from thresher.privacy.unit import MOST_UNITS, Unit
 from thresher.queries.query import Query
@@ -40,15 +42,14 @@ from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.schema import Schema
 from thresher.tables import AnswersOf, check_fits, slabs_of
+from thresher.tables.listing import Same
 from thresher.tables.sparse import check_countable
 
 MOST_QUERIES = 10**13
-"""Beyond this many queries, looking at each of them once would take weeks."""
+"""Beyond this many queries whose scores cannot be searched, looking at each would take weeks."""
 
 LARGEST_HANDICAP = 2**60
 """With it, and up to `unit.MOST_UNITS` records or persons, no score leaves the sampler's range."""
-
-_NONE: Counts = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,29 +73,34 @@ class Select(Request[list[Query]]):
 
     def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
         _check_workload(self.workload)
+        _check_walkable(self.workload, [self.answers_of])
         if type(self.count) is not int or self.count < 1:
             raise ParameterError(f"count must be a whole number of at least 1, not {self.count!r}")
         if not self.left:
             raise ParameterError("there is no query left to choose: all are excluded")
 
     @cached_property
-    def excluded(self) -> Counts:
-        """The ids of the queries that must not be chosen, ascending."""
-        ids = {self.workload.id_of(query) for query in self.excluding}
-        return np.array(sorted(ids), dtype=np.int64)
+    def excluded(self) -> dict[int, Counts]:
+        """For positions of thresholds, the cells that must not be chosen, ascending."""
+        cells: dict[int, list[int]] = {}
+        for query_id in sorted({self.workload.id_of(query) for query in self.excluding}):
+            position, cell = self.workload.locate(query_id)
+            cells.setdefault(position, []).append(cell)
+        return {position: np.array(some, dtype=np.int64) for position, some in cells.items()}
 
     @property
     def left(self) -> int:
         """How many queries there are to choose from."""
-        return self.workload.query_count - len(self.excluded)
+        return self.workload.query_count - sum(map(len, self.excluded.values()))
 
     def feature_sets(self) -> list[FeatureSet]:
         return [threshold.features for threshold in self.workload]
 
     def run(self, counted: CountedTables, rho: Fraction, randomness: Randomness) -> list[Query]:
-        # The caller's `answers_of` sees which slabs are looked at a second time. These are the
-        # slabs that hold a chosen query, each once, in ascending order: a function of the queries
-        # that this call returns, so post-processing of what was paid for. That stays true if
+        # The caller's `answers_of` sees which slabs, and which searched tables, are looked at a
+        # second time. These are the ones that hold a chosen query, each once, in ascending order,
+        # whether that query was listed or not: a function of the queries that this call returns,
+        # so post-processing of what was paid for. That stays true if
         # `answers_of` raises at a second look, or changes its answers, which is refused at once:
         # the caller has then learned a part of what one paid selection would have told. There is
         # no second selection without a second payment.
@@ -145,14 +151,16 @@ class SelectTable(Request[Threshold]):
                 raise ParameterError(
                     "handicaps must be whole numbers from -2^60 to 2^60, in counts; round them"
                 )
-        _check_workload(Workload(schema, self.candidates))
+        workload = Workload(schema, self.candidates)
+        _check_workload(workload)
+        _check_walkable(workload, [self.answers_of], self.weights_of)
 
     def feature_sets(self) -> list[FeatureSet]:
         return [threshold.features for threshold in self.candidates]
 
     def run(self, counted: CountedTables, rho: Fraction, randomness: Randomness) -> Threshold:
         workload = Workload(counted.schema, self.candidates)
-        scores = WorkloadScores(counted, workload, self.answers_of, _NONE, self.weights_of)
+        scores = WorkloadScores(counted, workload, self.answers_of, {}, self.weights_of)
         worst = scores.largest() - np.array(self.handicaps, dtype=np.int64)
         [place] = levelwise_selection([worst], 1, rho, randomness)
         return self.candidates[place.position]
@@ -270,13 +278,14 @@ class Choose(Request[int]):
         _check_workload(self.workload)
         if not self.candidates:
             raise ParameterError("there is nothing to choose from: give at least one candidate")
+        _check_walkable(self.workload, self.candidates)
 
     def feature_sets(self) -> list[FeatureSet]:
         return [threshold.features for threshold in self.workload]
 
     def run(self, counted: CountedTables, rho: Fraction, randomness: Randomness) -> int:
         worst = [
-            WorkloadScores(counted, self.workload, answers_of, _NONE).largest().max()
+            WorkloadScores(counted, self.workload, answers_of, {}).largest().max()
             for answers_of in self.candidates
         ]
         [place] = levelwise_selection([-np.array(worst)], 1, rho, randomness)
@@ -367,10 +376,27 @@ def plain(number: int) -> int:
 
 
 def _check_workload(workload: Workload) -> None:
-    if workload.query_count > MOST_QUERIES:
+    for threshold in workload:
+        check_countable(threshold.shape(workload.schema), threshold)
+
+
+def _check_walkable(
+    workload: Workload, sources: Sequence[AnswersOf], weights_of: AnswersOf | None = None
+) -> None:
+    """Refuse to look at each of too many queries. Those of tables that can be searched are free."""
+    schema = workload.schema
+    if workload.query_count <= MOST_QUERIES:
+        return
+    walked = sum(
+        threshold.query_count(schema)
+        for threshold in workload
+        if not all(can_be_searched(threshold, schema, answers_of) for answers_of in sources)
+        or (weights_of is not None and type(weights_of(threshold)) is not Same)
+    )
+    if walked > MOST_QUERIES:
         raise ResourceError(
-            f"the workload has {workload.query_count} queries, and a selection looks at all of "
-            "them: take fewer or smaller thresholds (max_queries)"
+            f"the workload has {workload.query_count} queries, and a selection looks at {walked} "
+            "of them: take marginals (r = k), or fewer or smaller thresholds (max_queries)"
         )
 
 

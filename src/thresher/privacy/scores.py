@@ -1,4 +1,6 @@
-"""How wrong public answers are: an integer score for every query of a workload, slab by slab.
+"""How wrong public answers are: an integer score for every query of a workload.
+
+Tables are walked slab by slab, or searched (see `searching`) where that takes less work.
 
 A score is |count - round(N · answer)| / S, rounded down, times a public weight of at most 1 and
 rounded down again. N is what counts are out of, which is public, so the rounded answer is public,
@@ -9,7 +11,7 @@ are as private as the records: they go to a sampler of this package and nowhere 
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 import numba
@@ -20,9 +22,17 @@ from thresher.errors import ParameterError
 from thresher.parallel import in_order
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.forgetting import forget_locals
-from thresher.privacy.tally import EXCLUDED
+from thresher.privacy.searching import (
+    can_be_searched,
+    public_list,
+    score_listed,
+    without_excluded,
+)
+from thresher.privacy.tally import EXCLUDED, ListedScores, largest_of
+from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.tables import AnswersOf, Slab, slabs_of
+from thresher.tables.listing import Cells, Same
 
 WORTH_SHARING = 100_000
 """Below this many queries, starting a second thread takes longer than the work."""
@@ -30,19 +40,23 @@ WORTH_SHARING = 100_000
 WHOLE_WEIGHT = 1 << 16
 """The weight 1 of an error; smaller ones are whole parts of it."""
 
+NO_CELLS: Cells = np.empty(0, dtype=np.int64)
+
 Result = TypeVar("Result")
 
 
 class WorkloadScores:
-    """The scores of all queries of a workload, slab by slab, computed when asked for.
+    """The scores of all queries of a workload, part by part, computed when asked for.
+
+    A part is a slab of a table, or a whole table that is searched.
 
     Args:
         counted: The counts of the private records.
         workload: The thresholds whose consistent queries are scored.
         answers_of: The public answers, as fractions.
-        excluded: The ids of queries that must not be chosen, ascending.
+        excluded: For positions of thresholds, the cells that must not be chosen, ascending.
         weights_of: How much an error counts in each cell; 1 if not given.
-        looks: How often a slab may be looked at. At a second look the public answers must be those
+        looks: How often a part may be looked at. At a second look the public answers must be those
             of the first, which is checked.
     """
 
@@ -51,21 +65,29 @@ class WorkloadScores:
         counted: CountedTables,
         workload: Workload,
         answers_of: AnswersOf,
-        excluded: npt.NDArray[np.int64],
+        excluded: Mapping[int, Cells],
         weights_of: AnswersOf | None = None,
         looks: int = 1,
     ) -> None:
         self._counted, self._workload, self._answers_of = counted, workload, answers_of
         self._excluded, self._weights_of = excluded, weights_of
-        self._slabs = _slabs_of(workload)
+        self._parts = [
+            (position, slab)
+            for position, threshold in enumerate(workload)
+            for slab in (
+                [None]
+                if can_be_searched(threshold, workload.schema, answers_of)
+                else slabs_of(threshold.shape(workload.schema))
+            )
+        ]
         self._open = threading.local()
         self._marks: dict[int, bytes] | None = {} if looks > 1 else None
 
     def __len__(self) -> int:
-        return len(self._slabs)
+        return len(self._parts)
 
     def each(self, function: Callable[[int], Result], indices: range) -> Iterator[Result]:
-        """Apply a function to the indices of slabs, in order, on all cores if it is worth it."""
+        """Apply a function to the indices of parts, in order, on all cores if it is worth it."""
         if self._workload.query_count < WORTH_SHARING:
             return map(function, indices)
 
@@ -82,13 +104,43 @@ class WorkloadScores:
     def largest(self) -> npt.NDArray[np.int64]:
         """The largest score of each threshold."""
         largest = np.zeros(len(self._workload), dtype=np.int64)
-        of_slabs = self.each(lambda index: int(self[index].max()), range(len(self)))
-        for (position, _), score in zip(self._slabs, of_slabs, strict=True):
+        of_parts = self.each(lambda index: largest_of(self[index]), range(len(self)))
+        for (position, _), score in zip(self._parts, of_parts, strict=True):
             largest[position] = max(largest[position], score)
         return largest
 
-    def __getitem__(self, index: int) -> npt.NDArray[np.int64]:
-        position, slab = self._slabs[index]
+    def __getitem__(self, index: int) -> npt.NDArray[np.int64] | ListedScores:
+        position, slab = self._parts[index]
+        return self._searched(index) if slab is None else self._walked(index, position, slab)
+
+    def _searched(self, index: int) -> ListedScores:
+        """The scores of a whole table, almost all of which are 0."""
+        position, _ = self._parts[index]
+        threshold = self._workload[position]
+        total, scale = self._counted.total, self._counted.unit.scale
+        size = threshold.query_count(self._workload.schema)
+        public = public_list(threshold, self._answers_of(threshold), size, total)
+        self._check_unchanged(index, public.mark)
+        cells, scores = score_listed(self._counted.over(threshold.features), public, scale)
+        if self._weights_of is not None:
+            weigh(scores, self._weights_at(threshold, cells))
+        return without_excluded(size, cells, scores, self._excluded.get(position, NO_CELLS))
+
+    def _weights_at(self, threshold: Threshold, cells: Cells) -> npt.NDArray[np.float32]:
+        """The weights of some cells. All are asked for: which cells have records is private."""
+        assert self._weights_of is not None
+        weights, given = self._weights_of(threshold), f"weights_of({threshold})"
+        if type(weights) is Same:
+            return np.full(len(cells), _numbers(given, weights.number, 1)[0])
+        parts = []
+        for slab in slabs_of(threshold.shape(self._workload.schema)):
+            here = slice(*np.searchsorted(cells, (slab.first, slab.first + slab.size)))
+            numbers = _numbers(given, weights(slab), slab.size)
+            parts.append(numbers[cells[here] - slab.first])
+        return np.concatenate(parts)
+
+    def _walked(self, index: int, position: int, slab: Slab) -> npt.NDArray[np.int64]:
+        """The scores of a slab."""
         threshold = self._workload[position]
         # Every thread walks with tables of its own, which keep what its next slab needs.
         mine = self._open
@@ -105,16 +157,16 @@ class WorkloadScores:
         rounded = np.empty(slab.size, dtype=width)
         scale = self._counted.unit.scale
         _score(mine.exact(slab).reshape(-1), answers, total, scale, rounded, scores)
-        self._check_unchanged(index, rounded)
+        self._check_unchanged(index, hashlib.sha256(rounded.data).digest())
         if mine.weights is not None:
             weigh(scores, _numbers(f"weights_of({threshold})", mine.weights(slab), slab.size))
-        first = self._workload.starts[position] + slab.first
-        here = slice(*np.searchsorted(self._excluded, (first, first + slab.size)))
-        scores[self._excluded[here] - first] = EXCLUDED
+        excluded = self._excluded.get(position, NO_CELLS)
+        here = slice(*np.searchsorted(excluded, (slab.first, slab.first + slab.size)))
+        scores[excluded[here] - slab.first] = EXCLUDED
         return scores
 
-    def _check_unchanged(self, index: int, rounded: npt.NDArray[np.signedinteger[Any]]) -> None:
-        """Refuse public answers to a slab that differ from those of the first look at it.
+    def _check_unchanged(self, index: int, mark: bytes) -> None:
+        """Refuse public answers to a part that differ from those of the first look at it.
 
         A level was drawn by the answers of the first look. Found again by other answers, it would
         point to a query that depends on the records in a way that nobody paid for. So the mark is
@@ -122,7 +174,6 @@ class WorkloadScores:
         """
         if self._marks is None:
             return
-        mark = hashlib.sha256(rounded.data).digest()
         if self._marks.setdefault(index, mark) != mark:
             raise ParameterError(
                 "answers_of must give the same answers every time it is asked; what was paid for "
@@ -130,25 +181,16 @@ class WorkloadScores:
             )
 
     def query_id(self, index: int | None, place: int) -> int:
-        """The id, in the workload, of the query at a place of a slab."""
-        assert index is not None  # no query of a workload is implicit
-        position, slab = self._slabs[index]
-        return self._workload.starts[position] + slab.first + place
+        """The id, in the workload, of the query at a place of a part."""
+        assert index is not None  # no query of a workload is outside all parts
+        position, slab = self._parts[index]
+        return self._workload.starts[position] + (0 if slab is None else slab.first) + place
 
 
 def weigh(scores: npt.NDArray[np.int64], weights: npt.NDArray[np.float32]) -> None:
     """Scores times weights of [0, 1], rounded down: in whole numbers, so that 1 stays at most 1."""
     scores *= (np.clip(weights, 0.0, 1.0) * WHOLE_WEIGHT).astype(np.int64)
     scores //= WHOLE_WEIGHT
-
-
-def _slabs_of(workload: Workload) -> list[tuple[int, Slab]]:
-    """All slabs of a workload, each with its threshold's position."""
-    return [
-        (position, slab)
-        for position, threshold in enumerate(workload)
-        for slab in slabs_of(threshold.shape(workload.schema))
-    ]
 
 
 def _numbers(given: str, values: npt.ArrayLike, size: int) -> npt.NDArray[np.float32]:

@@ -1,10 +1,11 @@
 """The scores of a slab of queries, counted by level.
 
 A *level* is a value of the score. All that a selection depends on is how many queries stand at each
-level, so a slab of scores is counted and then forgotten.
+level, so a slab of scores is counted and then forgotten. Where almost all scores of a table are 0,
+the others are listed, and the zeros are only counted.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -13,6 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from thresher.errors import ParameterError
+from thresher.tables.listing import Cells, nth_absent
 
 Scores: TypeAlias = NDArray[np.integer[Any]]
 
@@ -48,8 +50,58 @@ class Tally:
     sizes: NDArray[np.int64]
 
 
-def tallied(scores: Scores) -> Tally:
-    """Count one slab of queries by level, skipping those marked `EXCLUDED`."""
+@dataclass(frozen=True, eq=False, repr=False)
+class ListedScores:
+    """The scores of some cells of a table; all its other cells have score 0.
+
+    Attributes:
+        size: How many cells the table has.
+        cells: The listed cells, ascending. Every excluded cell is one of them.
+        scores: Their scores, or `EXCLUDED`.
+
+    Example:
+        >>> listed = ListedScores(10**12, np.array([1, 2]), np.array([EXCLUDED, 7]))
+        >>> listed.tally().levels.tolist(), listed.tally().sizes.tolist()
+        ([0, 7], [999999999998, 1])
+        >>> listed.members_at(7, [0]), listed.members_at(0, [0, 1])
+        ([2], [0, 3])
+    """
+
+    size: int
+    cells: Cells
+    scores: NDArray[np.int64]
+
+    def tally(self) -> Tally:
+        """How many cells stand at each level, listed or not."""
+        listed, absent = tallied(self.scores), self.size - len(self.cells)
+        if not absent:
+            return listed
+        at = int(np.searchsorted(listed.levels, 0))
+        levels, sizes = listed.levels, listed.sizes.copy()
+        if at == len(levels) or levels[at]:
+            levels, sizes = np.insert(levels, at, 0), np.insert(sizes, at, 0)
+        sizes[at] += absent
+        return Tally(levels, sizes)
+
+    def members_at(self, level: int, ranks: Sequence[int]) -> list[int]:
+        """The cells at some places among those of a level: listed cells first, then the others."""
+        listed = self.cells[self.scores == level]
+        absent = self.size - len(self.cells) if level == 0 else 0
+        _check_ranks(ranks, len(listed) + absent)
+        return [
+            int(listed[rank]) if rank < len(listed) else nth_absent(self.cells, rank - len(listed))
+            for rank in ranks
+        ]
+
+    def largest(self) -> int:
+        """The largest score."""
+        return int(self.scores.max(initial=0 if self.size > len(self.cells) else EXCLUDED))
+
+
+def tallied(scores: Scores | ListedScores) -> Tally:
+    """Count one slab, or one listed table, by level, skipping queries marked `EXCLUDED`."""
+    if isinstance(scores, ListedScores):
+        return scores.tally()
     flat = integers(scores).ravel()
     low, high = lowest_and_highest(flat)
     if low <= high and max(-low, high) > HIGHEST_LEVEL:
@@ -60,6 +112,25 @@ def tallied(scores: Scores) -> Tally:
         levels = np.flatnonzero(sizes)
         return Tally(levels + low, sizes[levels])
     return Tally(*np.unique(flat[flat != EXCLUDED], return_counts=True))
+
+
+def members_at(scores: Scores | ListedScores, level: int, ranks: Sequence[int]) -> list[int]:
+    """The positions, in C order, of the members of a level that stand at some places among them."""
+    if isinstance(scores, ListedScores):
+        return scores.members_at(level, ranks)
+    members = np.flatnonzero(integers(scores).ravel() == level)
+    _check_ranks(ranks, members.size)
+    return [int(members[rank]) for rank in ranks]
+
+
+def largest_of(scores: Scores | ListedScores) -> int:
+    """The largest score; `EXCLUDED` if all queries are."""
+    return scores.largest() if isinstance(scores, ListedScores) else int(scores.max())
+
+
+def _check_ranks(ranks: Sequence[int], members: int) -> None:
+    if max(ranks, default=-1) >= members:
+        raise ParameterError("slabs must give the scores that were added, unchanged")
 
 
 def integers(scores: Scores) -> NDArray[np.int64]:

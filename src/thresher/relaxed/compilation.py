@@ -18,18 +18,22 @@ _REORDER = {"reassoc", "contract", "nsz", "arcp"}
 _WORTH_SHARING = 2_000_000
 
 
-def njit(*, parallel: bool = False) -> Callable[[Kernel], Kernel]:
+def njit(*, parallel: bool = False, reorder: bool = True) -> Callable[[Kernel], Kernel]:
     """Compile a kernel on first use and keep the machine code beside the source for later runs.
 
     Args:
         parallel: Spread the kernel's `prange` loops over the processor's cores. Kernels share
             rows out in fixed blocks and add partial sums in a fixed order, so results do not
             depend on how many cores take part.
+        reorder: Whether sums may be reordered. If not, two kernels that add up the same numbers in
+            the same order get the same sum to the last bit.
 
     Returns:
         A decorator that leaves the function's type as it is.
     """
-    settings: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": _REORDER}
+    settings: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+    if reorder:
+        settings["fastmath"] = _REORDER
     return cast(Callable[[Kernel], Kernel], numba.njit(cache=True, parallel=parallel, **settings))
 
 

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from thresher.queries.condition import Condition
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
+from thresher.relaxed.heavy_cells import SparseRows
+from thresher.relaxed.marginal import MarginalOnRows, WalkedTable
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.selected import SelectedQueries, answers
 from thresher.relaxed.surrogate import threshold_by_counting
-from thresher.relaxed.tables import TableOnRows
 from thresher.schema import Schema
 from thresher.tables.slabs import Slab
 from thresher.tables.threshold_table import Answers, Axes, Table, ThresholdTable, coefficient
@@ -41,8 +42,16 @@ def selected_queries(queries: Iterable[Query], schema: Schema) -> SelectedQuerie
     return SelectedQueries.of(columns, [query.r for query in listed])
 
 
-def row_table(rows: RelaxedRows, schema: Schema, threshold: Threshold) -> Answers:
+def row_table(
+    rows: RelaxedRows, schema: Schema, threshold: Threshold, sparse: SparseRows | None = None
+) -> Answers:
     """The answers of D' to all consistent queries of a threshold, for any slab.
+
+    Args:
+        rows: D'; must not change while the answers are used.
+        schema: The features of D'.
+        threshold: The threshold. The answers of a marginal (r = k) can be listed.
+        sparse: The nonzero numbers of D', where tables of several thresholds share them.
 
     Example:
         >>> from thresher.data import datasets
@@ -60,19 +69,9 @@ def row_table(rows: RelaxedRows, schema: Schema, threshold: Threshold) -> Answer
     if 1 < r < k and weight <= HEAVIEST_SUM:
         # One matrix product of the full size and many small ones, in place of several full ones.
         return ThresholdTable(_RowMarginals(rows, schema, threshold), k, r)
-    return _cells_of(rows, schema, threshold)
-
-
-def _cells_of(rows: RelaxedRows, schema: Schema, threshold: Threshold) -> Callable[[Slab], Table]:
-    table = TableOnRows(rows, schema, threshold)
-    width = table.cells[1]
-
-    def cells_of(slab: Slab) -> Table:
-        leading = range(slab.first // width, -(-(slab.first + slab.size) // width))
-        start = slab.first - leading.start * width
-        return table.slab(leading).reshape(-1)[start : start + slab.size].reshape(slab.shape)
-
-    return cells_of
+    if r == k:
+        return MarginalOnRows(sparse or SparseRows(rows), schema, threshold)
+    return WalkedTable(rows, schema, threshold)
 
 
 class _RowMarginals:
@@ -86,7 +85,7 @@ class _RowMarginals:
         """The part of a marginal table that lies in a slab."""
         if axes not in self._tables:
             whole = Threshold(self._features[axis] for axis in axes)
-            self._tables[axes] = _cells_of(self._rows, self._schema, whole)
+            self._tables[axes] = WalkedTable(self._rows, self._schema, whole)
         return self._tables[axes](slab)
 
 

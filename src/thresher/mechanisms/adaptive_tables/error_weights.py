@@ -15,7 +15,8 @@ from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.rows import RelaxedRows
 from thresher.schema import Schema
-from thresher.tables import Answers, AnswersOf, Slab, Table
+from thresher.tables import Answers, AnswersOf
+from thresher.tables.listing import Same
 
 LARGEST_WEIGHED = 1 << 22
 """The most cells of a marginal that is computed on D' to find weights; above, the weight is 1."""
@@ -94,11 +95,7 @@ class ErrorWeights:
 
         def weights_of(table: Threshold) -> Answers:
             known = weights.get(table)
-
-            def of_slab(slab: Slab) -> Table:
-                return np.ones(slab.shape, np.float32) if known is None else known[slab.index]
-
-            return of_slab
+            return Same(1.0) if known is None else lambda slab: known[slab.index]
 
         return weights_of
 

@@ -3,20 +3,20 @@
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
-
-import numpy as np
+from typing import ClassVar
 
 from thresher.privacy.measurements import Measurement, measured_tables
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
+from thresher.relaxed.marginal import MarginalOnRows
 from thresher.relaxed.rows import RelaxedRows
+from thresher.release.sources.clamping import ClampedMarginal
 from thresher.release.sources.fitted_variances import MOST_EXPANDED, FittedVariances
 from thresher.release.sources.pooling import PooledTable, margins_of, pooled_marginals
 from thresher.release.sources.synthetic_rows import SyntheticRows
 from thresher.schema import Schema
-from thresher.tables import Answers, Slab, Table
+from thresher.tables import Answers
 
 TOLERANCE = 3.0
 """How many standard deviations D' may differ from a noisy cell before it is corrected.
@@ -63,16 +63,12 @@ class RowsAndTables(SyntheticRows):
 
     def table(self, threshold: Threshold) -> Answers:
         """By matrix products, limited by the noisy table if there is one."""
-        answers = super().table(threshold)
         measured = self.tables.get(frozenset(threshold.features))
         if measured is None or threshold.r < threshold.k:
-            return answers
+            return super().table(threshold)
+        answers = MarginalOnRows(self.sparse, self.schema, threshold)
         noisy, most = measured.ordered(threshold.features), self.tolerance * measured.sigma
-
-        def clamped(slab: Slab) -> Table:
-            return np.asarray(_clamped(answers(slab), noisy[slab.index], most))
-
-        return clamped
+        return ClampedMarginal(answers, noisy, most)
 
     def queries(self, queries: Iterable[Query]) -> Iterator[float]:
         """In batches; a query about one cell of a noisy table is limited by that cell."""
@@ -109,10 +105,6 @@ class RowsAndTables(SyntheticRows):
             "reach": self.tolerance,
             "largest_fitted": self.largest_fitted,
         }
-
-
-def _clamped(answers: Any, noisy: Any, most: float) -> Any:
-    return np.clip(np.clip(answers, noisy - most, noisy + most), 0.0, 1.0)
 
 
 def _scored_marginals(workload: Workload) -> list[Threshold]:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from thresher.privacy.measurements import Measurement
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
+from thresher.relaxed.heavy_cells import SparseRows
 from thresher.relaxed.row_answers import answer_queries, row_table
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.sources.fitted_variances import FittedVariances
@@ -41,9 +43,14 @@ class SyntheticRows:
     schema: Schema
     prediction_error: float | None = None
 
+    @cached_property
+    def sparse(self) -> SparseRows:
+        """The nonzero numbers of D', shared by the tables of all thresholds."""
+        return SparseRows(self.rows)
+
     def table(self, threshold: Threshold) -> Answers:
-        """By matrix products."""
-        return row_table(self.rows, self.schema, threshold)
+        """By matrix products; the answers of a marginal can be listed."""
+        return row_table(self.rows, self.schema, threshold, self.sparse)
 
     def queries(self, queries: Iterable[Query]) -> Iterator[float]:
         """In batches."""
