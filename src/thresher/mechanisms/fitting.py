@@ -11,6 +11,7 @@ from typing import Any
 
 from thresher.data.private import PrivateData
 from thresher.errors import BudgetError
+from thresher.mechanisms.counting_told import telling
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.procedure import Outcome, Procedure, Progress
 from thresher.privacy.access import Access
@@ -89,8 +90,9 @@ class Fitting:
             spent = entries.spent if entries else Fraction(0)
             if ledger is not None and first.cost:
                 ledger.check(first.cost - spent, release)
+            told = telling(data, self.progress, n_is_public=self.unit.total_is_public)
             curator = Curator(
-                data, self.budget, ledger, release=release, randomness=randomness, spent=spent,
+                told, self.budget, ledger, release=release, randomness=randomness, spent=spent,
                 unit=self.unit, period=period,
             )  # fmt: skip
             curator.will_ask(self.workload)
