@@ -82,9 +82,7 @@ def scores_of(tables: CountedTables):
     source, total = np.random.default_rng(3), PUBLIC_N * tables.unit.parts
     for _ in range(3):
         public = source.integers(0, total + 1, WORKLOAD.query_count).tolist()
-        scores = WorkloadScores(
-            tables, WORKLOAD, answers_from(WORKLOAD, public, total), np.empty(0, np.int64)
-        )
+        scores = WorkloadScores(tables, WORKLOAD, answers_from(WORKLOAD, public, total), {})
         yield np.concatenate([scores[i] for i in range(len(scores))])
 
 

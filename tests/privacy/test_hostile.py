@@ -16,13 +16,17 @@ from thresher.data.exact import exact_answers
 from thresher.data.records import Records
 from thresher.errors import BudgetError, DataError, LedgerError, ParameterError, QueryError
 from thresher.privacy import Budget, Curator, Ledger, Unit
+from thresher.privacy.callbacks import guarded
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.fingerprint import fingerprint
 from thresher.privacy.journal import Journal, JournaledCurator
 from thresher.privacy.persons import kept_rows
+from thresher.privacy.scores import _numbers
+from thresher.privacy.searching import public_list
 from thresher.queries import Condition, Query, Threshold, Workload
 from thresher.schema import IntegerRange, Schema
 from thresher.tables import SparseTable
+from thresher.tables.listing import ListedAnswers
 
 RHO = Fraction(1, 4)
 
@@ -476,3 +480,90 @@ def test_refused_calls_do_not_make_later_ones_dearer(records, schema, tmp_path):
                 wall.measure([], rho="1/10")
         wall.measure([female(schema)], rho="1/100")
         assert curator.spent == Fraction(1, 100)
+
+
+# Lists of answers.
+
+
+class Shared:
+    """Says that it has copied its memory, and has not."""
+
+    def __init__(self, memory):
+        self.memory = memory
+
+    def __array__(self, dtype=None, copy=None):
+        return self.memory
+
+
+def test_what_is_read_from_a_caller_shares_no_memory():
+    shares, cells = np.full(4, 0.5, dtype=np.float32), np.arange(4)
+    assert not np.shares_memory(_numbers("answers", Shared(shares), 4), shares)
+
+    class Source:
+        def __call__(self, slab):
+            return shares
+
+        def at(self, places):
+            return shares
+
+        def listed(self, least):
+            return ListedAnswers(Shared(cells), Shared(shares))
+
+    threshold = Threshold(("town",))
+    listed = public_list(threshold, guarded(lambda _: Source(), "answers_of")(threshold), 4, 10)
+    assert not np.shares_memory(listed.cells, cells)
+
+
+@pytest.mark.parametrize("cells", [[1.7], [True], "1", [[0]], [np.nan], [2**70], None])
+def test_a_list_of_anything_but_cells_is_refused(cells):
+    class Source:
+        def __call__(self, slab):
+            return [0.5]
+
+        def at(self, places):
+            return [0.5]
+
+        def listed(self, least):
+            return ListedAnswers(cells, [0.5])
+
+    answers = guarded(lambda _: Source(), "answers_of")(Threshold(("town",)))
+    with pytest.raises(ParameterError, match="must list whole numbers"):
+        answers.listed(0.1)
+
+
+class Stop:
+    @property
+    def __class__(self):
+        raise StopIteration
+
+
+def test_an_object_without_a_class_ends_no_loop_and_mixes_no_tables(records, schema):
+    workload = Workload(schema, [Threshold(("sex", "job")), Threshold(("town", "job"))])
+
+    def answers_of(threshold):
+        is_second = "town" in threshold.features
+        return Stop() if is_second else lambda slab: np.zeros(slab.shape)
+
+    with pytest.raises(ParameterError, match="StopIteration"):
+        Curator(records, Budget.from_rho(1)).select(workload, answers_of, 1, rho=RHO)
+
+
+def test_a_schema_that_is_changed_meanwhile_changes_nothing(records, schema):
+    mine = Records(Schema(list(schema)), records.columns)
+    curator = Curator(mine, Budget.from_rho(1))
+    features, asked = mine.schema.features, []
+
+    def answers_of(threshold):
+        object.__setattr__(curator.schema, "features", features[:1])
+
+        def within(slab):
+            asked.append(slab.size)
+            return np.zeros(slab.size)
+
+        return within
+
+    [chosen] = curator.select(
+        Workload(mine.schema, [Threshold(("town", "job"))]), answers_of, 1, rho=RHO
+    )
+    assert set(asked) == {12}
+    chosen.check(schema)

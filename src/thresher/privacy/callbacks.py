@@ -33,8 +33,10 @@ def guarded(answers_of: AnswersOf, name: str) -> AnswersOf:
     def answers_to(threshold: Threshold) -> Answers:
         answers = _called(answers_of, name, Threshold(threshold.features, threshold.r))
         if type(answers) is Same:
-            return Same(answers.number)
-        return _Listed(answers, name) if isinstance(answers, Listable) else _Walked(answers, name)
+            return Same(float(answers.number))
+        # Whether it can be listed is asked of the caller's object, which may do anything.
+        listable = _called(lambda given: isinstance(given, Listable), name, answers)
+        return _Listed(answers, name) if listable else _Walked(answers, name)
 
     return answers_to
 
@@ -54,7 +56,20 @@ class _Listed(_Walked):
     """The answers to one threshold, slab by slab or as a list."""
 
     def listed(self, least: float) -> ListedAnswers:
-        listed: ListedAnswers = _called(self._answers.listed, self._name, least)
+        def plain(least: float) -> ListedAnswers:
+            given = self._answers.listed(least)
+            cells, answers = np.asarray(given.cells), np.asarray(given.answers)
+            if cells.ndim != 1 or answers.ndim != 1 or cells.dtype.kind not in "iu":
+                raise ValueError
+            return ListedAnswers(np.array(cells, dtype=np.int64), np.array(answers, dtype=float))
+
+        try:
+            with np.errstate(all="ignore"):
+                listed: ListedAnswers = _called(plain, self._name, least)
+        except (ValueError, TypeError, OverflowError, AttributeError):
+            raise ParameterError(
+                f"{self._name} must list whole numbers of cells, with a number each"
+            ) from None
         return listed
 
     def at(self, cells: Cells) -> npt.NDArray[np.floating[Any]]:

@@ -50,18 +50,20 @@ class CountedTables:
         self.unit = unit if unit is not None else Unit()
         check_person(data, self.unit)
         self._data = data
+        # Whoever holds the data's schema cannot change what the wall goes by.
+        self._schema = Schema.from_json(data.schema.as_json())
         self._counted: PrivateData | None = None if self.unit.person else data
         self._measured = public_total(data, self.unit)
         self._tables: dict[FeatureSet, SparseTable] = {}
-        self._holding: dict[str, list[FeatureSet]] = {name: [] for name in data.schema.names}
+        self._holding: dict[str, list[FeatureSet]] = {name: [] for name in self._schema.names}
         self._above: dict[FeatureSet, FeatureSet] = {}
         self._derived: dict[FeatureSet, SparseTable] = {}
         self._pairs_derived = 0
 
     @property
     def schema(self) -> Schema:
-        """The description of the columns, which is public."""
-        return self._data.schema
+        """The description of the columns, which is public; for the wall alone."""
+        return self._schema
 
     @property
     def measured_total(self) -> TotalMeasurement | None:

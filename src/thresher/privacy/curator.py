@@ -102,6 +102,7 @@ class Curator(Access):
         "_ledger",
         "_lock",
         "_period",
+        "_public_schema",
         "_randomness",
         "_release",
     )
@@ -127,7 +128,7 @@ class Curator(Access):
         self._account = Account(replace(budget))
         if spent:
             self._account.spend(spent)
-        self._ledger, self._period = ledger, period
+        self._ledger, self._period, self._public_schema = ledger, period, data.schema
         self._known_as: str | None = None
         self._feature_sets: frozenset[FeatureSet] = frozenset()
         self._journals: list[Recogniser] = []
@@ -149,7 +150,7 @@ class Curator(Access):
     @property
     def schema(self) -> Schema:
         """The description of the columns, which is public."""
-        return _counted[self].schema
+        return self._public_schema
 
     @property
     def budget(self) -> Budget:
@@ -185,8 +186,9 @@ class Curator(Access):
     ) -> Result:
         if type(request) not in REQUESTS:
             raise ParameterError(f"a Curator does not know the request {type(request).__name__}")
-        request = request.copied(self.schema)
-        request.check(self.schema, self.unit, rho)
+        schema = _counted[self].schema
+        request = request.copied(schema)
+        request.check(schema, self.unit, rho)
         if request.needs_total:
             self.known_total()
         receipt = Receipt() if receipt is None else receipt
@@ -212,8 +214,9 @@ class Curator(Access):
         Args:
             workload: The thresholds, over the features of the records.
         """
-        thresholds = copied_workload(workload, self.schema).thresholds
-        countable = (t for t in thresholds if t.query_count(self.schema) <= MOST_CELLS)
+        schema = _counted[self].schema
+        thresholds = copied_workload(workload, schema).thresholds
+        countable = (t for t in thresholds if t.query_count(schema) <= MOST_CELLS)
         with self._lock:
             self._feature_sets |= {threshold.features for threshold in countable}
 
@@ -255,7 +258,7 @@ class Curator(Access):
     def _single(self) -> list[FeatureSet]:
         """The single features, if somebody has to recognise the data by them."""
         asked = self._ledger is not None or self._journals
-        return [(name,) for name in self.schema.names] if asked else []
+        return [(name,) for name in _counted[self].schema.names] if asked else []
 
     def _check_data(self, counted: CountedTables, number: int | None) -> None:
         """Let the journal and the ledger recognise the data, once."""

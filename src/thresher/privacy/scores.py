@@ -111,7 +111,11 @@ class WorkloadScores:
 
     def __getitem__(self, index: int) -> npt.NDArray[np.int64] | ListedScores:
         position, slab = self._parts[index]
-        return self._searched(index) if slab is None else self._walked(index, position, slab)
+        try:
+            return self._searched(index) if slab is None else self._walked(index, position, slab)
+        except StopIteration:
+            # It would end a loop of the wall as if there were no more tables.
+            raise ParameterError("answers must not raise StopIteration") from None
 
     def _searched(self, index: int) -> ListedScores:
         """The scores of a whole table, almost all of which are 0."""
@@ -145,6 +149,7 @@ class WorkloadScores:
         # Every thread walks with tables of its own, which keep what its next slab needs.
         mine = self._open
         if getattr(mine, "position", None) != position:
+            mine.position = None  # if a callback fails, nothing of this table is used for another
             mine.exact = self._counted.answers(threshold)
             mine.answers = self._answers_of(threshold)
             mine.weights = self._weights_of(threshold) if self._weights_of else None
@@ -196,7 +201,8 @@ def weigh(scores: npt.NDArray[np.int64], weights: npt.NDArray[np.float32]) -> No
 def _numbers(given: str, values: npt.ArrayLike, size: int) -> npt.NDArray[np.float32]:
     """A copy, which whoever made the values cannot change any more."""
     with np.errstate(all="ignore"):
-        numbers = np.array(values, dtype=np.float32).reshape(-1)
+        # An object can give its memory away as its array; only an array is surely copied.
+        numbers = np.array(np.asarray(values), dtype=np.float32).reshape(-1)
     if numbers.size != size or np.isnan(numbers).any():
         raise ParameterError(f"{given} must give a number for each query")
     return numbers

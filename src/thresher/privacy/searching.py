@@ -91,8 +91,9 @@ def public_list(threshold: Threshold, answers: Answers, cells: int, total: int) 
         )
     listed = answers.listed(least_listed(total))
     with np.errstate(all="ignore"):
-        places = np.array(listed.cells, dtype=np.int64).reshape(-1)
-        shares = np.array(listed.answers, dtype=np.float32).reshape(-1)
+        # An object can give its memory away as its array; only an array is surely copied.
+        places = np.array(np.asarray(listed.cells), dtype=np.int64).reshape(-1)
+        shares = np.array(np.asarray(listed.answers), dtype=np.float32).reshape(-1)
     is_sound = (
         places.size == shares.size
         and not np.isnan(shares).any()

@@ -135,7 +135,8 @@ def levelwise_selection(
         [Place(slab=1, position=1)]
     """
     histogram = Histogram()
-    for tally in each(lambda index: tallied(slabs[index]), range(len(slabs))):
+    tallies = each(lambda index: tallied(slabs[index]), range(len(slabs)))
+    for _, tally in zip(range(len(slabs)), tallies, strict=True):
         histogram.add(tally)
     histogram.add_implicit(implicit)
     draws = histogram.draw(count, rho, randomness, sensitivity=sensitivity)

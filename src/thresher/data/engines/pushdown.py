@@ -35,7 +35,10 @@ from thresher.schema.features import Bins, Categorical, Feature, IntegerRange
 MOST_BRANCHES = 1024
 """Longer lists of categories or edges are not written into a query."""
 
-KNOWN = {"name", "nulls", "outside", "extra", "review", "categories", "low", "high", "edges"}
+KNOWN = {
+    *("name", "nulls", "outside", "extra", "review"),
+    *("categories", "low", "high", "bins", "edges"),
+}
 """The settings of a feature that expressions honour."""
 
 
@@ -79,9 +82,15 @@ def _of_number(feature: Feature, cell: str, sql: Postgres) -> str | None:
 def _is_known(feature: Feature) -> bool:
     """Whether a feature has no settings but those that expressions honour."""
     return all(
-        field.name in KNOWN or getattr(feature, field.name) == field.default
+        field.name in KNOWN or getattr(feature, field.name) in (field.default, _made(field))
         for field in dataclasses.fields(feature)
     )
+
+
+def _made(field: "dataclasses.Field[object]") -> object:
+    """The default that a field makes anew each time, if it does."""
+    made = field.default_factory
+    return field.default if made is dataclasses.MISSING else made()
 
 
 def _category_of_text(feature: Categorical, cell: str, sql: Dialect) -> str:
