@@ -218,10 +218,12 @@ def test_a_kind_of_feature_that_is_not_known_is_coded_here():
 
     @dataclasses.dataclass(frozen=True, kw_only=True)
     class Folded(Categorical):
-        synonyms: tuple[str, ...] = ()
+        aliases: tuple[str, ...] = ()
 
     text = Column(pa.string(), "text", raw="x")
     plain = {"name": "x", "categories": ("a",), "outside": "a", "nulls": "a"}
     assert code_expression(Categorical(**plain), text, DuckDB()) is not None
     assert code_expression(Folded(**plain), text, DuckDB()) is None
-    assert code_expression(Folded(**plain, synonyms=("b",)), text, DuckDB()) is None
+    assert code_expression(Folded(**plain, aliases=("b",)), text, DuckDB()) is None
+    merged = Categorical(**plain, synonyms={"b": "a"})
+    assert code_expression(merged, text, DuckDB()) is None
