@@ -74,7 +74,7 @@ def test_a_release_beside_every_baseline(records):
 
 
 def test_a_baseline_that_does_not_fit_is_left_out(records, monkeypatch):
-    def too_large(procedure):
+    def too_large(procedure, n):
         needed = 1 << 60 if procedure.name == GaussianJoint.name else 0
         return Estimate(seconds=0, memory=needed, advice="")
 
