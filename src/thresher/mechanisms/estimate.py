@@ -20,6 +20,9 @@ LONGEST = 7 * 24 * 3600.0
 STARTING = 0.3
 """What a fit takes however small it is: loading compiled kernels, mostly."""
 
+BATCH_BYTES = 256 << 20
+"""What the batches of records that are being read and coded take, at the most."""
+
 TRIALS, TRIAL_CELLS, TRIAL_ROWS = 15, 200, 1000
 TRIAL_SECONDS = 3.9e-3
 """The small trial of `slowness`, and its seconds on the machine of the constants."""
@@ -147,9 +150,10 @@ class Work:
 
 
 def counting_memory(n: int, workload: Workload) -> int:
-    """The bytes of the counted tables, as far as they stay in memory."""
+    """The bytes of the counted tables, as far as they stay in memory, and of batches of records."""
     sizes = (threshold.query_count(workload.schema) for threshold in workload)
-    return min(sum(16 * min(n, size) for size in sizes), ARRAY_BYTES + RUN_BYTES)
+    tables = min(sum(16 * min(n, size) for size in sizes), ARRAY_BYTES + RUN_BYTES)
+    return tables + min(16 * n, BATCH_BYTES)
 
 
 @cache

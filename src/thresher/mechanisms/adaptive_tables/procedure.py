@@ -208,7 +208,7 @@ class AdaptiveTablesProcedure:
         work += Work.fitting_tables(width, one_way, rows).times(SPARSE * (before + after))
         work += Work.fitting_tables(sum(fitted), len(fitted), rows).times(SPARSE * (before + after))
         work += Work.fitting_tables(chosen / 2, plan.rounds / 2, rows).times(SPARSE * after)
-        memory = 12 * 4 * width * rows + 4 * cells + (1 << 28)
+        memory = 12 * 4 * width * rows + 4 * cells + (1 << 29)
         return Estimate(
             seconds=work.here(),
             memory=int(memory + 20 * (sum(tables) + chosen)) + counting_memory(n, self.workload),
