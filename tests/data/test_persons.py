@@ -80,3 +80,20 @@ def test_the_column_must_be_there_and_must_not_be_a_feature():
         th.read(frame, SCHEMA, person="who")
     with pytest.raises(DataError, match="must not be a feature: take it out of the schema"):
         th.read(frame, SCHEMA, person="age")
+
+
+@pytest.mark.parametrize(
+    ("ids", "persons"),
+    [('"12345678901234567890" "12345678901234567891"', 2), ("7 8", 2), ('"7" 7', 1)],
+)
+def test_ids_in_json_lines(ids, persons, tmp_path):
+    path = tmp_path / "visits.jsonl"
+    path.write_text("".join(f'{{"who": {who}, "age": 1}}\n' for who in ids.split()))
+    assert th.read(path, SCHEMA, person="who").persons == persons
+
+
+def test_long_numbers_in_json_lines_are_rounded_and_refused(tmp_path):
+    path = tmp_path / "visits.jsonl"
+    path.write_text('{"who": 12345678901234567890, "age": 1}\n')
+    with pytest.raises(DataError, match="more than 15 digits"):
+        th.read(path, SCHEMA, person="who")

@@ -89,6 +89,8 @@ class PersonIds:
         name: The name of the column.
         case_sensitive: Whether ids that differ only in capitals are different persons. If not,
             such ids are an error: somebody has to say which of the two is meant.
+        numbers_as_text: Whether numbers arrive as the text of the nearest double, as from JSON
+            lines. Long ones are then an error, as floats are.
 
     Example:
         >>> import pyarrow as pa
@@ -98,8 +100,11 @@ class PersonIds:
         2
     """
 
-    def __init__(self, name: str, case_sensitive: bool = False) -> None:
+    def __init__(
+        self, name: str, case_sensitive: bool = False, *, numbers_as_text: bool = False
+    ) -> None:
         self.name, self._case_sensitive = name, case_sensitive
+        self._numbers_as_text = numbers_as_text
         self._parts: list[Hashes] = []
         self._distinct: list[Hashes] = []
 
@@ -112,6 +117,8 @@ class PersonIds:
                 f"the column {self.name!r} has cells without an id: give every row the id of a "
                 "person, or leave out the rows without one"
             )
+        if self._numbers_as_text and any(_may_be_rounded(str(text)) for text in ids):
+            raise self._rounded()
         exact = _hashes_of(ids)
         folded = _hashes_of([_folded(str(text)) for text in ids])
         self._distinct.append(np.concatenate([exact, folded], axis=1))
@@ -130,6 +137,12 @@ class PersonIds:
             )
         return PersonColumn(self.name, hashes, len(distinct))
 
+    def _rounded(self) -> DataError:
+        return DataError(
+            f"the column {self.name!r} has numbers of more than 15 digits, which are rounded: "
+            "keep such ids as text, with a letter in it"
+        )
+
     def _spelled(self, cells: "pa.Array") -> "pa.Array":
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -145,11 +158,13 @@ class PersonIds:
         if pa.types.is_floating(cells.type):
             longest = np.abs(numbers_of(self.name, cells))
             if np.any(longest[~np.isnan(longest)] >= LARGEST_INTEGER):
-                raise DataError(
-                    f"the column {self.name!r} has numbers of more than 15 digits, which are "
-                    "rounded: keep such ids as text"
-                )
+                raise self._rounded()
         return pc.cast(spellings_of(self.name, cells), pa.large_string())
+
+
+def _may_be_rounded(text: str) -> bool:
+    """Whether a text can be what is left of a long number that was read as a double."""
+    return text.isdecimal() and int(text) >= LARGEST_INTEGER and int(float(text)) == int(text)
 
 
 def _folded(text: str) -> str:

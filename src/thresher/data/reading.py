@@ -20,7 +20,7 @@ import numpy as np
 
 from thresher.data.batches import Batches, refuse_missing
 from thresher.data.files import RecordFiles, bytes_per_record, rows_in_metadata, stamped
-from thresher.data.paths import files_of
+from thresher.data.paths import ENDINGS, files_of
 from thresher.data.persons import PersonIds
 from thresher.data.private import Progress
 from thresher.data.records import Records
@@ -113,7 +113,10 @@ def read(
     limit = math.inf if keep else (IN_MEMORY if in_memory is None else 0)
     n = rows_in_metadata(files) if files else None
     if n is None or n * bytes_per_record(schema) <= limit:
-        ids = None if person is None else PersonIds(person, case_sensitive_ids)
+        in_json = any(file.path.name.lower().endswith(ENDINGS["JSON lines"]) for file in files)
+        ids = None
+        if person is not None:
+            ids = PersonIds(person, case_sensitive_ids, numbers_as_text=in_json)
         coded = _Coded(schema, limit, ids)
         with ExitStack() as stack:
             wanted = schema.names if person is None else (*schema.names, person)
