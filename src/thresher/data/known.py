@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 
 from thresher.data.private import FeatureSet, PrivateData, Progress
 from thresher.data.records import Records
-from thresher.schema import Schema
+from thresher.data.wrapped import WrappedData
 from thresher.tables.sparse import SparseTable
 
 
-class KnownCounts:
+class KnownCounts(WrappedData):
     """Private data with the counts of some tables: for evaluation, which asks for them repeatedly.
 
     Args:
@@ -23,19 +23,9 @@ class KnownCounts:
     """
 
     def __init__(self, data: PrivateData, feature_sets: Iterable[FeatureSet]) -> None:
-        self._data = data
+        super().__init__(data)
         wanted = list(dict.fromkeys(map(self._in_order, feature_sets)))
         self._tables = dict(zip(wanted, data.counts(wanted), strict=True))
-
-    @property
-    def schema(self) -> Schema:
-        """The description of the columns, which is public."""
-        return self._data.schema
-
-    @property
-    def n(self) -> int:
-        """The number of records, which is public."""
-        return self._data.n
 
     def counts(
         self, feature_sets: Sequence[FeatureSet], progress: Progress | None = None

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from thresher.data.private import PrivateData
+from thresher.data.told import telling
 from thresher.errors import BudgetError
-from thresher.mechanisms.counting_told import telling
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.procedure import Outcome, Procedure, Progress
 from thresher.privacy.access import Access
@@ -90,7 +90,7 @@ class Fitting:
             spent = entries.spent if entries else Fraction(0)
             if ledger is not None and first.cost:
                 ledger.check(first.cost - spent, release)
-            told = telling(data, self.progress, n_is_public=self.unit.total_is_public)
+            told = telling(data, self._tell, n_is_public=self.unit.total_is_public)
             curator = Curator(
                 told, self.budget, ledger, release=release, randomness=randomness, spent=spent,
                 unit=self.unit, period=period,
@@ -99,6 +99,10 @@ class Fitting:
             access = JournaledCurator(curator, entries) if entries else curator
             procedure, outcome = self._run(access, first)
         return self._release(procedure, outcome, curator, curator.spent)
+
+    def _tell(self, remark: str) -> None:
+        """Make a remark before the first round."""
+        self.progress(0, 1, remark)
 
     def _first(self, total: TotalMeasurement | None) -> "_Settled":
         """What is known before anything is paid for; a mechanism that cannot run is refused."""
