@@ -89,3 +89,10 @@ def test_ids_that_differ_in_capitals(thresher, visits):
     assert "P7" not in told.err
     assert thresher(FIT + words + " --case-sensitive-ids").status == 0
     assert load("out").n == 151
+
+
+def test_a_private_number_is_in_no_message(thresher, visits):
+    """With few records the default delta is warned of; but not if their number is private."""
+    assert f"with {len(visits)} records" in thresher(FIT + "--epsilon 1 -o out").err
+    told = thresher(FIT + "--epsilon 1 --neighbours add-remove -o other")
+    assert (told.status, str(len(visits)) in told.err) == (2, False)

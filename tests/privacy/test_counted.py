@@ -173,3 +173,27 @@ def test_the_maximal_sets_cover_all_and_none_covers_another(sets):
     assert all(any(set(s) <= set(k) for k in kept) for s in sets)
     assert not any(set(a) < set(b) for a in kept for b in kept)
     assert len(set(kept)) == len(kept)
+
+
+def test_a_fit_that_loses_its_data_in_the_middle_goes_on_from_its_journal(
+    records, workload, tmp_path
+):
+    """Interrupted after some rounds, it finds the data gone; nothing is paid, and it can go on."""
+
+    class Stopped(Exception):  # noqa: N818, it stands for a crash
+        pass
+
+    def stop(number, rounds, remark):
+        raise Stopped
+
+    ledger = Ledger.create(tmp_path / "ledger", Fraction(1))
+    fit = {"ledger": ledger, "journal": tmp_path / "journal"}
+    rap = RAP(rho=RHO, rounds=3, queries_per_round=1)
+    with pytest.raises(Stopped):
+        rap.fit(Elsewhere(records), workload, **fit, progress=stop)
+    paid = ledger.spent
+    assert 0 < paid < RHO
+    with pytest.raises(DataError, match="connection was lost"):
+        rap.fit(Elsewhere(records, lost), workload, **fit)
+    assert ledger.spent == paid
+    assert rap.fit(Elsewhere(records), workload, **fit).spent == ledger.spent == RHO

@@ -31,8 +31,19 @@ def load_records(
     line_breaks: bool = False,
     person: str | None = None,
     case_sensitive_ids: bool = False,
+    *,
+    tell_number: bool = True,
 ) -> PrivateData:
-    """The private records that a command is about: a file, a table of a database, or `adult`."""
+    """The private records that a command is about: a file, a table of a database, or `adult`.
+
+    Args:
+        data: What the user calls them.
+        schema: Their schema.
+        line_breaks: Whether a quoted cell of a CSV file may go on over several lines.
+        person: The column that says whose row it is.
+        case_sensitive_ids: Whether ids that differ only in capitals are different persons.
+        tell_number: Whether the progress may say how many records there are.
+    """
     if data == "adult" and schema.fingerprint == datasets.adult_schema().fingerprint:
         if person is not None:
             raise DataError("adult has no ids of persons: each of its records is a person")
@@ -45,7 +56,7 @@ def load_records(
             )
         with working(f"connecting to {without_secrets(data)}"):
             return connect(data, schema)
-    with counting(f"reading {data}") as progress:
+    with counting(f"reading {data}") if tell_number else working(f"reading {data}") as progress:
         return read(
             data, schema, progress, line_breaks_in_cells=line_breaks, person=person,
             case_sensitive_ids=case_sensitive_ids,

@@ -60,8 +60,10 @@ class Run:
                 f"without --ledger nothing adds up what all releases from {self.data} spend "
                 "together; `thresher ledger create` makes a ledger"
             )
+        if epsilon is None or delta is not None or not self.unit.total_is_public:
+            return  # a number that is private is not told
         n = persons_in(self.records) if self.unit.person else self.records.n
-        if n < FEW and epsilon is not None and delta is None:
+        if n < FEW:
             units = "persons" if self.unit.person else "records"
             warn(
                 f"with {n:,} {units} the default delta 1/n² is {n**-2:.1g}, a weak promise: give "
@@ -121,7 +123,10 @@ def prepare(
         raise ParameterError("--period says which part of a ledger is spent on: give --ledger too")
     features = load_schema(data, schema)
     work = Workload.load(workload, features)
-    records = load_records(data, features, line_breaks, unit.person, case_sensitive_ids)
+    records = load_records(
+        data, features, line_breaks, unit.person, case_sensitive_ids,
+        tell_number=unit.total_is_public,
+    )  # fmt: skip
     return Run(
         without_secrets(data), records, work, unit, account, period, journal, output, overwrite,
         began=time.perf_counter(),
