@@ -58,6 +58,7 @@ def listing_from(workload, public, n):
 @pytest.fixture(autouse=True)
 def always_searched(monkeypatch):
     monkeypatch.setattr(searching, "SMALLEST_SEARCHED", 1)
+    monkeypatch.setattr(searching, "SPARSE_FROM", 0)
 
 
 def searched_scores(people, public):

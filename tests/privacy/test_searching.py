@@ -32,6 +32,7 @@ FALSE_ALARM = 1e-7
 def always_searched(monkeypatch):
     """However small a table is, it is searched if its answers can be listed."""
     monkeypatch.setattr(module, "SMALLEST_SEARCHED", 1)
+    monkeypatch.setattr(module, "SPARSE_FROM", 0)
 
 
 # Lists of scores.
@@ -168,6 +169,7 @@ def test_searched_scores_are_the_walked_ones(source, weights_of, monkeypatch):
     walked, largest, is_list = all_scores(source.table, excluded, weights_of)
     assert not any(is_list)
     monkeypatch.setattr(module, "SMALLEST_SEARCHED", 1)
+    monkeypatch.setattr(module, "SPARSE_FROM", 0)
     searched, largest_searched, is_list = all_scores(source.table, excluded, weights_of)
     assert is_list == [True, False, True]
     assert np.array_equal(searched, walked)
@@ -181,6 +183,7 @@ def test_where_float32_rounds_a_walk_only_cells_near_half_a_count_differ(n, monk
     source = SyntheticRows(rows, SCHEMA)
     walked, _, _ = all_scores(source.table, n=n)
     monkeypatch.setattr(module, "SMALLEST_SEARCHED", 1)
+    monkeypatch.setattr(module, "SPARSE_FROM", 0)
     searched, _, _ = all_scores(source.table, n=n)
     differ = np.flatnonzero(searched != walked)
     assert len(differ) < 0.05 * len(walked)
@@ -250,6 +253,7 @@ def test_the_second_look_is_a_function_of_what_was_chosen(seed, count):
     """Whether a chosen query had records, or was listed, must not show in what is asked for."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "SMALLEST_SEARCHED", 1)
+        patch.setattr(module, "SPARSE_FROM", 0)
         diary = []
         chosen = curator_of(seed).select(MARGINALS, Noted(0.25, diary), count, rho="1/100")
     assert diary[:3] == [(threshold, "list") for threshold in MARGINALS]
@@ -410,3 +414,11 @@ def test_a_query_parses_back_from_a_journal():
     work = eight_way(1)
     [query] = wide_curator().select(work, Zeros().table, 1, rho=1)
     assert Query.parse(query.text(WIDE), WIDE) == query
+
+
+@pytest.mark.parametrize(("records", "searched"), [(0, True), (1024, True), (1025, False)])
+def test_a_table_of_few_cells_for_each_record_is_walked(records, searched):
+    schema = Schema(IntegerRange(name=name, low=0, high=63, nulls=0) for name in "ab")
+    threshold = Threshold(("a", "b"))
+    assert threshold.query_count(schema) == 4096
+    assert module.can_be_searched(threshold, schema, Zeros().table, records) is searched

@@ -71,12 +71,13 @@ class WorkloadScores:
     ) -> None:
         self._counted, self._workload, self._answers_of = counted, workload, answers_of
         self._excluded, self._weights_of = excluded, weights_of
+        records = counted.total // counted.unit.parts
         self._parts = [
             (position, slab)
             for position, threshold in enumerate(workload)
             for slab in (
                 [None]
-                if can_be_searched(threshold, workload.schema, answers_of)
+                if can_be_searched(threshold, workload.schema, answers_of, records)
                 else slabs_of(threshold.shape(workload.schema))
             )
         ]

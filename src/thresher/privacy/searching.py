@@ -27,6 +27,9 @@ from thresher.tables.listing import Cells, Listable
 SMALLEST_SEARCHED = 1 << 12
 """Tables with fewer cells are walked: it takes microseconds."""
 
+SPARSE_FROM = 4
+"""Tables with fewer cells than this many for each record are walked: most may hold records."""
+
 ROOM = 1e-6
 """How much smaller, relatively, a listed answer may be than one that rounds up to a count.
 
@@ -55,11 +58,20 @@ class PublicList:
         return digest.digest()
 
 
-def can_be_searched(threshold: Threshold, schema: Schema, answers_of: AnswersOf) -> bool:
-    """Whether the scores of a table can be listed: by public facts alone."""
+def can_be_searched(
+    threshold: Threshold, schema: Schema, answers_of: AnswersOf, records: int = 0
+) -> bool:
+    """Whether the scores of a table are to be listed, by public facts alone.
+
+    Args:
+        threshold: The threshold.
+        schema: The features.
+        answers_of: The public answers.
+        records: The public number of records. In small tables, many cells hold some.
+    """
     return (
         threshold.r == threshold.k
-        and threshold.query_count(schema) >= SMALLEST_SEARCHED
+        and threshold.query_count(schema) >= max(SMALLEST_SEARCHED, SPARSE_FROM * records)
         and isinstance(answers_of(threshold), Listable)
     )
 
