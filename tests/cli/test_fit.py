@@ -209,7 +209,7 @@ def test_ctrl_c_and_resume(fit, monkeypatch, thresher):
 
 
 def test_ctrl_c_before_anything_is_paid(fit, monkeypatch):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("thresher.cli.paying.load_records", interrupted)
