@@ -1,22 +1,33 @@
-"""Private data that say when they are counted: where records are read, that can take minutes."""
+"""Private data that say when they are counted: where records are read, that can take minutes.
+
+What is said follows from n alone. Where one batch of records ends and the next begins is private:
+it depends on how long the lines of a file are, or on how many records of a database are equal. So
+a remark is made at each of some fixed shares of n, and says nothing but the share.
+"""
 
 from collections.abc import Callable, Sequence
 
+from thresher.data.persons import PersonData
 from thresher.data.private import FeatureSet, PrivateData, Progress
 from thresher.data.records import Records
 from thresher.data.wrapped import WrappedData
 from thresher.tables.sparse import SparseTable
+
+STEP = 5
+"""Percent of the records from one remark to the next."""
 
 
 def telling(data: PrivateData, tell: Callable[[str], None], *, n_is_public: bool) -> PrivateData:
     """The same data, which tell when they are counted, and how far that has come.
 
     Args:
-        data: The private data. Those in memory are counted in no time, and stay as they are.
+        data: The private data. Those in memory are counted in no time, and stay as they are. So do
+            rows with ids of persons, whose number is private.
         tell: Is given a few words.
         n_is_public: Whether the words may say how many records there are.
     """
-    return data if isinstance(data, Records) else _ToldData(data, tell, n_is_public)
+    stay = isinstance(data, Records | PersonData)
+    return data if stay else _ToldData(data, tell, n_is_public)
 
 
 class _ToldData(WrappedData):
@@ -29,10 +40,14 @@ class _ToldData(WrappedData):
     ) -> list[SparseTable]:
         """Count marginal tables, and say so. Not private."""
         self._tell("counting the records")
+        shares = iter(range(STEP, 101, STEP) if self._n_is_public else ())
+        share = next(shares, None)
 
         def told(rows: int) -> None:
-            if self._n_is_public:
-                self._tell(f"counted {rows:,} of {self.n:,} records")
+            nonlocal share
+            while share is not None and 100 * rows >= share * self.n:
+                self._tell(f"counted {share} % of {self.n:,} records")
+                share = next(shares, None)
             if progress is not None:
                 progress(rows)
 
