@@ -294,7 +294,7 @@ def test_records_that_change_between_connecting_and_counting(growing, postgres, 
     curator = th.Curator(data, th.Budget(Fraction(1)), ledger)
     postgres.run("INSERT INTO growing VALUES (21)")
     query = th.Query.parse("age=20", data.schema)
-    with pytest.raises(th.DataError, match="had 50 records when it was connected to"):
+    with pytest.raises(th.DataError, match="another number of records"):
         curator.measure([query], rho="1/2")
     assert curator.spent == ledger.spent == 0
     postgres.run("ALTER TABLE growing RENAME COLUMN age TO years")

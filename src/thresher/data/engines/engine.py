@@ -133,8 +133,8 @@ class ConnectedTable:
         tables = self._engine.counts(self.schema, feature_sets, progress)
         if any(table.total != self.n for table in tables):
             raise DataError(
-                f"{self._engine.described} had {self.n:,} records when it was connected to, and "
-                "has another number now: connect again when nobody writes to it"
+                f"{self._engine.described} has another number of records than when it was "
+                "connected to: connect again when nobody writes to it"
             )
         return tables
 
