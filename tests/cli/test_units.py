@@ -1,5 +1,6 @@
 """Units of privacy and periods, on the command line."""
 
+from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -96,3 +97,26 @@ def test_a_private_number_is_in_no_message(thresher, visits):
     assert f"with {len(visits)} records" in thresher(FIT + "--epsilon 1 -o out").err
     told = thresher(FIT + "--epsilon 1 --neighbours add-remove -o other")
     assert (told.status, str(len(visits)) in told.err) == (2, False)
+
+
+@pytest.mark.parametrize(
+    ("words", "is_told"),
+    [
+        ("", True),
+        ("--neighbours add-remove", False),
+        ("--person patient --rows-per-person 2", False),
+    ],
+)
+def test_reading_does_not_tell_a_private_number_of_rows(
+    words, is_told, thresher, visits, monkeypatch
+):
+    """The number of persons is public where one is replaced; how many rows they have is not."""
+    followed = []
+
+    @contextmanager
+    def counting(task):
+        yield followed.append
+
+    monkeypatch.setattr("thresher.cli.inputs.counting", counting)
+    assert thresher(FIT + f"--rho 1 -o out {words}").status == 0
+    assert (len(visits) in followed) == is_told

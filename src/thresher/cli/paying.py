@@ -125,7 +125,8 @@ def prepare(
     work = Workload.load(workload, features)
     records = load_records(
         data, features, line_breaks, unit.person, case_sensitive_ids,
-        tell_number=unit.total_is_public,
+        # The number of persons may be public, but how many rows each of them has is not.
+        tell_number=unit.total_is_public and unit.person is None,
     )  # fmt: skip
     return Run(
         without_secrets(data), records, work, unit, account, period, journal, output, overwrite,
