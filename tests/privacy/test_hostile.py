@@ -3,6 +3,7 @@
 Each test is an attack that once worked, or that a careless change would let through.
 """
 
+import os
 import sys
 from fractions import Fraction
 
@@ -14,7 +15,14 @@ import pytest
 from thresher.data import read
 from thresher.data.exact import exact_answers
 from thresher.data.records import Records
-from thresher.errors import BudgetError, DataError, LedgerError, ParameterError, QueryError
+from thresher.errors import (
+    BudgetError,
+    DataError,
+    LedgerError,
+    ParameterError,
+    QueryError,
+    ResourceError,
+)
 from thresher.privacy import Budget, Curator, Ledger, Unit
 from thresher.privacy.callbacks import guarded
 from thresher.privacy.counted import CountedTables
@@ -78,13 +86,16 @@ def test_no_frame_of_any_module_is_left_behind(kind, records, schema):
     assert private_in(frames) == []
 
 
-def test_a_lack_of_memory_may_depend_on_the_records_so_it_stays_paid(records, schema, tmp_path):
+@pytest.mark.parametrize("lack", [MemoryError, ResourceError])
+def test_a_lack_of_room_may_depend_on_the_records_so_it_stays_paid(lack, records, schema, tmp_path):
+    """Whoever can say how much room there is could ask how many cells hold records, for nothing."""
+
     def full(tables):
-        raise MemoryError
+        raise lack
 
     ledger = Ledger.create(tmp_path / "ledger", Fraction(1))
     curator = Curator(Spoiled(records, full), Budget.from_rho(1), ledger)
-    with pytest.raises(MemoryError):
+    with pytest.raises(lack):
         curator.measure([female(schema)], rho=RHO)
     assert curator.spent == ledger.spent == RHO
 
@@ -393,6 +404,64 @@ def test_what_is_handed_out_cannot_be_turned_against_the_wall(records, schema):
     assert (curator.budget.rho, curator.unit.neighbours, curator.n) == (1, "add-remove", n)
     with pytest.raises(BudgetError):
         curator.measure([female(schema)], rho=2)
+
+
+# Processes.
+
+
+def in_a_child(work):
+    """What a forked process says, and nothing else of it."""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            said = work()
+        except BaseException as fault:
+            said = type(fault).__name__
+        os.write(write_end, said.encode())
+        os._exit(0)
+    os.close(write_end)
+    with os.fdopen(read_end) as told:
+        said = told.read()
+    os.waitpid(child, 0)
+    return said
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # a fork while there are threads
+def test_a_forked_process_does_not_spend_a_copy_of_the_account(records, schema):
+    curator = Curator(records, Budget.from_rho(1))
+    asked = in_a_child(lambda: repr(curator.measure([female(schema)], rho=1)))
+    assert asked == "ParameterError"
+    curator.measure([female(schema)], rho=1)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_child_of_a_callback_does_not_come_back_with_a_draw(records, schema):
+    """It forks after the payment: the child has the scores, too, and would draw once more."""
+
+    def attack():
+        curator, parent = Curator(records, Budget.from_rho(1)), os.getpid()
+
+        def answers_of(threshold):
+            if os.getpid() == parent and os.fork():
+                os.wait()
+            return lambda slab: np.zeros(slab.size)
+
+        try:
+            curator.select(Workload(schema, [Threshold(("town",))]), answers_of, 1, rho=RHO)
+            said = "drawn "
+        except ParameterError:
+            said = "refused "
+        if os.getpid() != parent:
+            os.write(write_end, said.encode())
+            os._exit(0)
+        return said
+
+    read_end, write_end = os.pipe()
+    assert in_a_child(attack) == "drawn "
+    os.close(write_end)
+    with os.fdopen(read_end) as told:
+        assert set(told.read().split()) == {"refused"}
 
 
 # Persons.

@@ -13,6 +13,7 @@ Neighbouring data sets differ in one unit: by default, one record is replaced by
 public, as is the schema. See `unit` for other units, such as persons with several rows.
 """
 
+import os
 import sys
 import threading
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from typing import NoReturn, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from thresher.data.private import FeatureSet, PrivateData
-from thresher.errors import ParameterError, ThresherError
+from thresher.errors import ParameterError, ResourceError, ThresherError
 from thresher.privacy.access import Access
 from thresher.privacy.budget import Account, Budget
 from thresher.privacy.copies import copied_workload
@@ -30,7 +31,7 @@ from thresher.privacy.fingerprint import fingerprint
 from thresher.privacy.forgetting import forget_locals, frames_behind
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.measurements import TotalMeasurement
-from thresher.privacy.randomness import Randomness, SystemRandomness
+from thresher.privacy.randomness import OfOneProcess, Randomness, SystemRandomness
 from thresher.privacy.request import Request
 from thresher.privacy.requests import Choose, Measure, MeasureTotal, Select, SelectTable
 from thresher.privacy.unit import Unit
@@ -102,6 +103,7 @@ class Curator(Access):
         "_ledger",
         "_lock",
         "_period",
+        "_process",
         "_public_schema",
         "_randomness",
         "_release",
@@ -134,6 +136,7 @@ class Curator(Access):
         self._journals: list[Recogniser] = []
         self._release = release
         self._randomness = randomness if randomness is not None else SystemRandomness()
+        self._process = os.getpid()  # a fork would copy the account
         self._lock = threading.Lock()
 
     @property
@@ -186,6 +189,8 @@ class Curator(Access):
     ) -> Result:
         if type(request) not in REQUESTS:
             raise ParameterError(f"a Curator does not know the request {type(request).__name__}")
+        randomness = OfOneProcess(self._randomness, self._process)
+        randomness.check()
         schema = _counted[self].schema
         request = request.copied(schema)
         request.check(schema, self.unit, rho)
@@ -195,9 +200,7 @@ class Curator(Access):
         spared = frames_behind(sys.exception())
         try:
             # No variable of this frame holds the counts: it is still there when others are empty.
-            return request.run(
-                self._pay(rho, request.feature_sets(), receipt), rho, self._randomness
-            )
+            return request.run(self._pay(rho, request.feature_sets(), receipt), rho, randomness)
         except BaseException as fault:
             forget_locals(fault, spared)
             raise
@@ -244,6 +247,8 @@ class Curator(Access):
             try:
                 counted.count_together([*feature_sets, *self._feature_sets, *self._single()])
                 self._check_data(counted, number)
+            except ResourceError:
+                raise  # a lack of room may depend on the records, so it stays paid, as below
             except (ThresherError, KeyboardInterrupt):
                 # No noise was drawn and no count used: all that anybody learns is that the data
                 # cannot be counted, or are other data. Anything else, such as a lack of memory,

@@ -125,3 +125,45 @@ class InsecureSeededRandomness(Randomness):
 
     def __repr__(self) -> str:
         return f"InsecureSeededRandomness(seed={self._seed})  # insecure: never for a release"
+
+
+class OfOneProcess(Randomness):
+    """A source that gives nothing to a process that was forked from the one it is for.
+
+    What was paid for once is drawn once. If a process forks between payment and draw, its child
+    would go on with the same scores and draw anew.
+
+    Args:
+        source: Where words come from.
+        process: The number of the process.
+
+    Example:
+        >>> OfOneProcess(SystemRandomness(), os.getpid()).below(1)
+        0
+    """
+
+    def __init__(self, source: Randomness, process: int) -> None:
+        self._source, self._process = source, process
+
+    def check(self) -> None:
+        """Refuse another process."""
+        if os.getpid() != self._process:
+            raise ParameterError(
+                "this process was forked from the one that holds the Curator, and would draw a "
+                "second time what is paid for once: ask in the process that made it"
+            )
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Draw `count` words of the source."""
+        self.check()
+        return self._source.words(count)
+
+    def bits(self, count: int) -> int:
+        """Draw an integer of `count` bits of the source."""
+        self.check()
+        return self._source.bits(count)
+
+    def below(self, bound: int) -> int:
+        """Draw an integer below a bound, from the source."""
+        self.check()
+        return self._source.below(bound)
