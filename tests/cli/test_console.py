@@ -3,9 +3,10 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
-import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from thresher.cli import console
 from thresher.cli.console import as_json_text, plain
+from thresher.progress import ROUNDS, Phase, Step, display
 
 ESCAPES = {
     "colour": "\x1b[31mred",
@@ -113,39 +115,68 @@ def test_a_query_is_printed_between_two_tabs(release, thresher):
 def test_nothing_is_said_about_a_task_that_is_done_at_once(capsys):
     with console.working("comparing"):
         pass
-    with console.rounds_of_a_fit() as progress:
-        progress(1, 2, "fine")
+    with console.phases_of("fitting") as progress:
+        progress.expect([Phase(ROUNDS, 1.0)])
+        progress(Step(ROUNDS, 1, 2, "fine"))
     assert capsys.readouterr().err == ""
 
 
+def until(capsys, words, seconds=30.0):
+    """What standard error holds, once it holds some words."""
+    text, end = "", time.monotonic() + seconds
+    while words not in text and time.monotonic() < end:
+        text += capsys.readouterr().err
+        time.sleep(0.01)
+    return text
+
+
 def test_a_task_that_takes_longer_is_a_line_where_there_is_no_terminal(capsys, monkeypatch):
-    monkeypatch.setattr(console, "PATIENCE", 0.0)
-    said = threading.Event()
-    honest = console.say
-    monkeypatch.setattr(console, "say", lambda words: (honest(words), said.set()))
+    monkeypatch.setattr(display, "PATIENCE", 0.0)
     with console.working("comparing \x1b[31m"):
-        assert said.wait(30)
-    assert capsys.readouterr().err == "thresher: comparing \\x1b[31m\n"
+        assert until(capsys, "\n") == "thresher: comparing \\x1b[31m\n"
+    assert capsys.readouterr().err == ""
 
 
 def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(capsys, monkeypatch):
-    monkeypatch.setattr(console, "PATIENCE", 1e6)
-    monkeypatch.setattr(console, "MINUTE", 0.0)
-    with console.rounds_of_a_fit() as progress:
-        progress(1, 4, "error 0.1")
+    monkeypatch.setattr(display, "PATIENCE", 0.0)
+    monkeypatch.setattr(display, "EVERY", 0.05)
     with console.counting("reading people.csv") as counted:
         counted(12_000)
-    assert capsys.readouterr().err.splitlines() == [
-        "thresher: fitting: 25%, 1 of 4 rounds; error 0.1",
-        "thresher: reading people.csv: 12,000 records",
-    ]
+        assert "thresher: reading people.csv: 12,000 records\n" in until(capsys, "12,000 records\n")
+    with console.runs_of_experiments() as watch:
+        watch(1.0, 2.0, "forms")
+        assert "thresher: running: forms; a few seconds left\n" in until(capsys, "left\n")
+
+
+def test_a_line_for_each_phase_where_there_is_no_terminal(capsys, monkeypatch):
+    monkeypatch.setattr(display, "PATIENCE", 0.0)
+    with console.phases_of("fitting") as progress:
+        progress.expect([Phase("one-way tables", 100.0), Phase(ROUNDS, 500.0)])
+        said = until(capsys, "\n")
+        progress(Step(ROUNDS, 0, 4))
+        said += until(capsys, "\n")
+        for number in (1, 2, 3):
+            progress(Step(ROUNDS, number, 4, "age"))
+        progress.note("odd \x9b")
+        said += until(capsys, "odd")
+    said += capsys.readouterr().err
+    assert re.fullmatch(
+        "thresher: fitting(: one-way tables; about 10 min left)?\n"
+        "(thresher: fitting: one-way tables; about 10 min left\n)?"
+        "thresher: fitting: rounds, 0 of 4; about . min left\n"
+        r"thresher: odd \\x9b\n",
+        said,
+    ), said
 
 
 BARS = r"""
 from thresher.cli import console
-with console.rounds_of_a_fit() as progress:
-    progress(1, 4, "[/red] error \x9b31m")
+from thresher.progress import ROUNDS, Phase, Step
+with console.phases_of("fitting") as progress:
+    progress.expect([Phase(ROUNDS, 100.0)])
+    progress(Step(ROUNDS, 1, 4, "[/red] error \x9b31m"))
     console.say("a message")
+    progress.note("a note \x9b")
 with console.counting("reading [/x] \x1b]0;owned\x07") as counted:
     counted(5)
 with console.runs_of_experiments() as watch:
@@ -173,7 +204,8 @@ def test_bars_in_a_terminal(tmp_path):
     os.close(ours)
     assert process.wait(60) == 0
     text = shown.decode()
-    for words in ("fitting", "25%", "1 of 4 rounds; [/red] error \\x9b31m", "a message",
+    for words in ("fitting: rounds", "1 of 4, [/red] error \\x9b31m", "about 75 s left",
+                  "a message", "thresher: a note \\x9b",
                   "reading [/x] \\x1b]0;owned\\x07: 5 records", "running", "50%", "forms",
                   "drawing"):  # fmt: skip
         assert words in text, text

@@ -6,6 +6,7 @@ from thresher.data import read
 from thresher.data.told import telling
 from thresher.mechanisms import GaussianJoint
 from thresher.privacy import InsecureSeededRandomness, Unit
+from thresher.progress import COUNTING, Step
 from thresher.queries import Threshold, Workload
 
 
@@ -45,8 +46,8 @@ def test_remarks_do_not_show_where_batches_end(batches, records):
     """A database groups equal records: the end of a batch would be a sum of exact counts."""
     told = []
     telling(Elsewhere(records, batches), told.append, n_is_public=True).counts([("sex",)])
-    shares = [f"counted {share} % of 400 records" for share in range(5, 101, 5)]
-    assert told == ["counting the records", *shares]
+    shares = [Step(COUNTING, 4 * share, 400) for share in range(5, 101, 5)]
+    assert told == [Step(COUNTING), *shares, Step(COUNTING, 1, 1)]
 
 
 def test_remarks_do_not_show_how_long_a_record_is(tmp_path, records, schema):

@@ -2,7 +2,7 @@
 
 import time
 
-from thresher.cli.console import rounds_of_a_fit, show, working
+from thresher.cli.console import phases_of, show, working
 from thresher.data import datasets
 from thresher.data.exact import exact_answer
 from thresher.evaluation.comparison import BASELINES
@@ -39,7 +39,7 @@ def demo() -> None:
     show(f"ADULT: {records.n:,} people, {len(records.schema)} features.")
     show(f"The workload: {len(work)} random 3-way marginals, {work.query_count:,} queries.")
     began = time.perf_counter()
-    with rounds_of_a_fit() as progress:
+    with phases_of("fitting") as progress:
         # Fewer rows and rounds than by default, for the sake of those who wait.
         auto = Auto(epsilon=1.0, synthetic_rows=400, rounds=6)
         release = auto.fit(records, work, progress=progress)

@@ -4,14 +4,14 @@ import fcntl
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from thresher.cli.console import Interrupted, rounds_of_a_fit, warn
+from thresher.cli.console import Interrupted, phases_of, warn
 from thresher.cli.inputs import load_records, load_schema
 from thresher.data.engines.address import without_secrets
 from thresher.data.persons import persons_in
@@ -19,6 +19,7 @@ from thresher.data.private import PrivateData
 from thresher.errors import BudgetError, LedgerError, ParameterError, ReleaseError
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.unit import Counting, Neighbours, Unit
+from thresher.progress.display import Display
 from thresher.queries.workload import Workload
 from thresher.release import Release
 from thresher.release.folder import check_free
@@ -71,10 +72,10 @@ class Run:
             )
 
     @contextmanager
-    def paid(self) -> Iterator[Callable[[int, int, str], None]]:
-        """Follow the rounds; tell who interrupts them that what was paid for is still there."""
+    def paid(self) -> Iterator[Display]:
+        """Follow the run; tell who interrupts it that what was paid for is still there."""
         try:
-            with rounds_of_a_fit() as progress:
+            with phases_of("fitting") as progress:
                 yield progress
         except KeyboardInterrupt:
             if not journal_holds_payment(self.journal):

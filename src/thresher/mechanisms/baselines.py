@@ -1,13 +1,15 @@
 """The baselines: All-0, and the Gaussian mechanism as in the paper and with joint sensitivity."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from thresher.mechanisms.checkpoint import Fits
 from thresher.mechanisms.estimate import Estimate, Work, counting_memory
 from thresher.mechanisms.mechanism import Mechanism
-from thresher.mechanisms.procedure import Outcome, Progress
+from thresher.mechanisms.procedure import Outcome, Progress, counting_and_rounds
 from thresher.privacy.access import Access
+from thresher.progress import Phase
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release.sources import NoisyTables, Zeros
@@ -88,11 +90,15 @@ class ZerosProcedure:
         """There are none."""
         return {}
 
+    def phases(self, n: int) -> tuple[Phase, ...]:
+        """There are none."""
+        return ()
+
     def estimate(self, n: int) -> Estimate:
         """Nothing to wait for."""
         return Estimate(0.0, 0, "")
 
-    def run(self, access: Access, progress: Progress) -> Outcome:
+    def run(self, access: Access, progress: Progress, fits: Fits | None = None) -> Outcome:
         """Nothing is measured."""
         return Outcome(Zeros(), ())
 
@@ -120,6 +126,11 @@ class GaussianProcedure:
         """There are none."""
         return {}
 
+    def phases(self, n: int) -> tuple[Phase, ...]:
+        """Counting, and measuring."""
+        counting, rest = counting_and_rounds(self.estimate(n), self.workload, n)
+        return counting, replace(rest, name="measuring")
+
     def estimate(self, n: int) -> Estimate:
         """Noise for every query, and room for two tables of them."""
         queries = self.workload.query_count
@@ -130,7 +141,7 @@ class GaussianProcedure:
             advice="take fewer or smaller thresholds, or rap, which never holds all queries",
         )
 
-    def run(self, access: Access, progress: Progress) -> Outcome:
+    def run(self, access: Access, progress: Progress, fits: Fits | None = None) -> Outcome:
         """Measure all tables at once."""
         measured = access.measure(self.tables, rho=self.cost, jointly=self.jointly)
         return Outcome(NoisyTables.of(measured, access.schema), tuple(measured))

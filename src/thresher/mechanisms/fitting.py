@@ -11,9 +11,10 @@ from typing import Any
 
 from thresher.data.private import PrivateData
 from thresher.data.told import telling
-from thresher.errors import BudgetError
+from thresher.errors import BudgetError, DataError
+from thresher.mechanisms.checkpoint import CheckpointedFits, Fits
 from thresher.mechanisms.estimate import Estimate
-from thresher.mechanisms.procedure import Outcome, Procedure, Progress
+from thresher.mechanisms.procedure import Outcome, Procedure
 from thresher.privacy.access import Access
 from thresher.privacy.budget import Budget
 from thresher.privacy.curator import Curator
@@ -23,6 +24,7 @@ from thresher.privacy.measurements import TotalMeasurement
 from thresher.privacy.persons import check_person, public_total
 from thresher.privacy.randomness import Randomness
 from thresher.privacy.unit import Unit
+from thresher.progress import COUNTING, Follower
 from thresher.queries.workload import Workload
 from thresher.release import Release
 
@@ -51,7 +53,7 @@ class Fitting:
         budget: The budget that the release states.
         workload: The thresholds to be answered well.
         unit: What the promise protects.
-        progress: Called after each round.
+        progress: Follows the run.
         expect: Called with the time and memory of the run, before the mechanism pays for anything.
     """
 
@@ -59,7 +61,7 @@ class Fitting:
     budget: Budget
     workload: Workload
     unit: Unit
-    progress: Progress
+    progress: Follower
     expect: Callable[[Estimate], None]
 
     def with_curator(self, curator: Curator) -> Release:
@@ -90,37 +92,63 @@ class Fitting:
             spent = entries.spent if entries else Fraction(0)
             if ledger is not None and first.cost:
                 ledger.check(first.cost - spent, release)
-            told = telling(data, self._tell, n_is_public=self.unit.total_is_public)
+            told = telling(data, self.progress, n_is_public=self.unit.total_is_public)
             curator = Curator(
                 told, self.budget, ledger, release=release, randomness=randomness, spent=spent,
                 unit=self.unit, period=period,
             )  # fmt: skip
             curator.will_ask(self.workload)
-            access = JournaledCurator(curator, entries) if entries else curator
-            procedure, outcome = self._run(access, first)
+            if entries is None:
+                procedure, outcome = self._run(curator, first, counts=told is not data)
+            else:
+                access = JournaledCurator(curator, entries)
+                fits = CheckpointedFits(access, self.progress.note)
+                procedure, outcome = self._run(access, first, fits, counts=told is not data)
+                self._compare_unread(access)
         return self._release(procedure, outcome, curator, curator.spent)
 
-    def _tell(self, remark: str) -> None:
-        """Make a remark before the first round."""
-        self.progress(0, 1, remark)
+    def _compare_unread(self, access: JournaledCurator) -> None:
+        """If all was in the journal, no record was read: they may be others than it began with."""
+        if not access.is_only_replayed:
+            return
+        try:
+            if access.compare_records():
+                self.progress.note("everything was paid for: nothing new is asked of the records")
+                return
+            why = "the journal does not know its records"
+        except DataError:
+            why = "the records cannot be read"
+        self.progress.note(
+            "everything was paid for and nothing was read: the release is of the records that the "
+            f"journal began with. Whether these are the same was not checked, because {why}"
+        )
 
     def _first(self, total: TotalMeasurement | None) -> "_Settled":
         """What is known before anything is paid for; a mechanism that cannot run is refused."""
         if total is not None:
             procedure = self.resolve(self.unit.worth(total.n), self.budget.rho, self.workload)
-            return _Settled(procedure, _checked(procedure, total.n), procedure.cost)
+            return _Settled(procedure, _checked(procedure, total.n), procedure.cost, total.n)
         procedure = self.resolve(UNKNOWN_N, self.budget.rho, self.workload)
-        return _Settled(procedure, _checked(procedure, UNKNOWN_N), self.budget.rho)
+        return _Settled(procedure, _checked(procedure, UNKNOWN_N), self.budget.rho, UNKNOWN_N)
 
-    def _run(self, access: Access, first: "_Settled") -> tuple[Procedure, Outcome]:
+    def _run(
+        self, access: Access, first: "_Settled", fits: Fits | None = None, *, counts: bool = False
+    ) -> tuple[Procedure, Outcome]:
+        """Run the procedure; `counts` says whether it takes time to count the records."""
         self.expect(first.estimate)
         procedure = first.procedure
+        self._expect_phases(procedure, first.n, counts)
         if access.measured_total is None:
             share = TOTAL_SHARE * self.budget.rho
             access.measure_total(rho=share)
             procedure = self.resolve(access.n, self.budget.rho - share, self.workload)
             _checked(procedure, access.n)
-        return procedure, procedure.run(access, self.progress)
+            self._expect_phases(procedure, access.n, counts)
+        return procedure, procedure.run(access, self.progress, fits)
+
+    def _expect_phases(self, procedure: Procedure, n: int, counts: bool) -> None:
+        phases = procedure.phases(n)
+        self.progress.expect([phase for phase in phases if counts or phase.name != COUNTING])
 
     def _about(
         self,
@@ -169,11 +197,12 @@ class Fitting:
 
 @dataclass(frozen=True)
 class _Settled:
-    """A procedure that fits into this machine, and the ρ of the whole fit."""
+    """A procedure that fits into this machine, the ρ of the whole fit, and the n of the plan."""
 
     procedure: Procedure
     estimate: Estimate
     cost: Fraction
+    n: int
 
 
 def _checked(procedure: Procedure, n: int) -> Estimate:
@@ -194,7 +223,3 @@ def _check_left(cost: Fraction, remaining: Fraction) -> None:
 
 def ignored(estimate: Estimate) -> None:
     """Nobody asked for an estimate."""
-
-
-def silent(number: int, rounds: int, remark: str) -> None:
-    """No progress is shown."""

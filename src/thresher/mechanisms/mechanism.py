@@ -11,13 +11,14 @@ from thresher.data.persons import PersonData
 from thresher.data.private import PrivateData
 from thresher.errors import BudgetError, ParameterError, QueryError
 from thresher.mechanisms.estimate import Estimate
-from thresher.mechanisms.fitting import Fitting, ignored, silent
-from thresher.mechanisms.procedure import Procedure, Progress
+from thresher.mechanisms.fitting import Fitting, ignored
+from thresher.mechanisms.procedure import Procedure
 from thresher.privacy.budget import Accounting, Amount, Budget
 from thresher.privacy.curator import Curator
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.randomness import Randomness
 from thresher.privacy.unit import Unit
+from thresher.progress.display import Followed, following
 from thresher.queries.workload import Workload
 from thresher.release import Release
 
@@ -31,7 +32,7 @@ class FitOptions(TypedDict, total=False):
     journal: str | Path | None
     release: str
     randomness: Randomness | None
-    progress: Progress | None
+    progress: Followed
     expect: Callable[[Estimate], None] | None
 
 
@@ -90,7 +91,7 @@ class Mechanism(ABC):
         journal: str | Path | None = None,
         release: str = "unnamed release",
         randomness: Randomness | None = None,
-        progress: Progress | None = None,
+        progress: Followed = None,
         expect: Callable[[Estimate], None] | None = None,
     ) -> Release:
         """Answer a workload and make a release of it.
@@ -110,7 +111,10 @@ class Mechanism(ABC):
                 until you remove it.
             release: The name under which a ledger records this.
             randomness: For experiments only: a source of noise other than the operating system.
-            progress: Called after each round.
+            progress: Whether to show how far it has come: True, False, or None to do so in a
+                terminal and in a notebook only. Or a function, called after each round with its
+                number, the number of rounds and a remark; the number is 0 for a remark on what is
+                done before the first.
             expect: Called with the time and memory that the fit will take, before anything is paid
                 for.
 
@@ -127,17 +131,14 @@ class Mechanism(ABC):
         if with_curator and not (unit is None and period is None):
             raise ParameterError("a Curator has a unit and a period already: make one with these")
         protected = data.unit if isinstance(data, Curator) else unit if unit is not None else Unit()
-        fitting = Fitting(
-            self.resolve,
-            self.budget_for(data, protected),
-            workload,
-            protected,
-            progress or silent,
-            expect or ignored,
-        )
-        if isinstance(data, Curator):
-            return fitting.with_curator(data)
-        return fitting.with_records(data, ledger, period, journal, release, randomness)
+        budget = self.budget_for(data, protected)
+        with following(progress, "fitting") as follower:
+            fitting = Fitting(
+                self.resolve, budget, workload, protected, follower, expect or ignored
+            )
+            if isinstance(data, Curator):
+                return fitting.with_curator(data)
+            return fitting.with_records(data, ledger, period, journal, release, randomness)
 
     def budget_for(self, data: PrivateData | Curator, unit: Unit | None = None) -> Budget:
         """The budget of a fit.

@@ -5,16 +5,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol
 
-from thresher.mechanisms.estimate import Estimate
+from thresher.mechanisms.checkpoint import Fits
+from thresher.mechanisms.estimate import Estimate, Work, slowness
 from thresher.privacy.access import Access
 from thresher.privacy.measurements import Measurement
+from thresher.progress import COUNTING, ROUNDS, Phase, Step
+from thresher.queries.workload import Workload
 from thresher.release.sources import AnswerSource
 
-Progress = Callable[[int, int, str], None]
-"""Called after each round with its number, the number of rounds, and a short remark on it.
-
-The number is 0 for a remark on what is done before the first round.
-"""
+Progress = Callable[[Step], None]
+"""Is told how far a run has come."""
 
 LATE_PART = 4
 """Predictions are judged in the last quarter of the rounds: before that, D' is still rough."""
@@ -62,9 +62,31 @@ class Procedure(Protocol):
         """The time and memory that a run on n records takes, with reading and counting them."""
         ...
 
-    def run(self, access: Access, progress: Progress) -> Outcome:
-        """Spend `cost` through the budgeted access, and make answers."""
+    def phases(self, n: int) -> tuple[Phase, ...]:
+        """The phases of a run on n records, with about how long each takes."""
         ...
+
+    def run(self, access: Access, progress: Progress, fits: Fits | None = None) -> Outcome:
+        """Spend `cost` through the budgeted access, and make answers.
+
+        Args:
+            access: The budgeted access.
+            progress: Is told how far it has come.
+            fits: Makes every fit of D', or knows its result from an interrupted run.
+        """
+        ...
+
+
+def counting_and_rounds(estimate: Estimate, workload: Workload, n: int) -> tuple[Phase, ...]:
+    """The phases of a run that counts the records, and then does one thing until it ends.
+
+    Args:
+        estimate: What the whole run takes.
+        workload: The thresholds to be answered well.
+        n: The number of records.
+    """
+    counting = min(slowness() * Work.counting(n, workload).seconds, 0.9 * estimate.seconds)
+    return Phase(COUNTING, counting), Phase(ROUNDS, estimate.seconds - counting)
 
 
 def is_late(number: int, rounds: int) -> bool:

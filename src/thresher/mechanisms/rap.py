@@ -6,19 +6,22 @@ Algorithm 3, Relaxed Projection, is in `thresher.relaxed`; `Projector` calls it.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import sqrt
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from thresher.errors import ParameterError
+from thresher.mechanisms.checkpoint import Fits
 from thresher.mechanisms.estimate import Estimate, Work, counting_memory
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.mechanisms.parameters import check_whole
-from thresher.mechanisms.procedure import Outcome, Progress, is_late
+from thresher.mechanisms.procedure import Outcome, Progress, counting_and_rounds, is_late
 from thresher.mechanisms.projector import Projector
 from thresher.privacy.access import Access
 from thresher.privacy.measurements import Measurement, measured_queries
+from thresher.progress import ROUNDS, Phase, Step
 from thresher.queries.query import Query
 from thresher.queries.workload import Workload
 from thresher.relaxed.marginal import listing_work
@@ -26,6 +29,7 @@ from thresher.relaxed.projection import OPTIMISERS
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.prediction_error import detectable_error, prediction_error_of
 from thresher.release.sources import SyntheticRows
+from thresher.schema import Schema
 
 Selection = Literal["oneshot", "iterative"]
 
@@ -181,14 +185,15 @@ class RAPProcedure:
         """Whether queries are selected; with T = 1 and K = m, all are measured."""
         return self.rounds > 1 or self.queries_per_round < self.workload.query_count
 
-    def run(self, access: Access, progress: Progress) -> Outcome:
+    def run(self, access: Access, progress: Progress, fits: Fits | None = None) -> Outcome:
         """Algorithm 1: T rounds of selection, measurement and projection."""
+        fits = fits or Fits()
         rows = RelaxedRows.uniform(
             access.schema.sizes, self.synthetic_rows, np.random.default_rng(self.seed)
         )
         if not self.is_adaptive:
             measured = access.measure(self.workload.thresholds, rho=self.cost, jointly=False)
-            rows = self._project(rows, measured, access, progress, 1)
+            rows = fits(rows, partial(self._project, rows, measured, access.schema, progress, 1))
             return Outcome(SyntheticRows(rows, access.schema), tuple(measured))
         measured, predictions = [], list[tuple[Measurement, float]]()
         per_round = self.cost / self.rounds
@@ -202,7 +207,8 @@ class RAPProcedure:
                 # A journal that lost all that was left has nothing measured.
                 predictions += zip(latest, before.queries(selected), strict=False)
             measured += latest
-            rows = self._project(rows, measured, access, progress, t)
+            fit = partial(self._project, rows, measured, access.schema, progress, t)
+            rows = fits(rows, fit, keep=is_late(t + 1, self.rounds))
         detectable = detectable_error(
             self.workload.query_count, per_round / 2 / self.queries_per_round, access.n
         )
@@ -230,13 +236,13 @@ class RAPProcedure:
         self,
         rows: RelaxedRows,
         measured: Sequence[Measurement],
-        access: Access,
+        schema: Schema,
         progress: Progress,
         number: int,
     ) -> RelaxedRows:
         """Algorithm 3 (RP), from where D' stands."""
-        projected = self.projector(rows, measured, access.schema, number)
-        progress(number, self.rounds, f"misfit {projected.misfits[-1]:.2f}σ²")
+        projected = self.projector(rows, measured, schema, number)
+        progress(Step(ROUNDS, number, self.rounds, f"misfit {projected.misfits[-1]:.2f}σ²"))
         return projected.rows
 
     def _looking(self) -> float:
@@ -248,6 +254,10 @@ class RAPProcedure:
             else threshold.query_count(schema)
             for threshold in self.workload
         )
+
+    def phases(self, n: int) -> tuple[Phase, ...]:
+        """Counting, and the rounds."""
+        return counting_and_rounds(self.estimate(n), self.workload, n)
 
     def estimate(self, n: int) -> Estimate:
         """Counting, a choice among all queries in every round, and the fits of D'."""

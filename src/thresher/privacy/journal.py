@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, TypeVar
 
 from thresher.errors import BudgetError, ParameterError, ReleaseError
@@ -57,6 +58,7 @@ class JournaledCurator(Access):
         self._pending = deque(journal.results)
         self._lock = threading.Lock()
         self._planned = Fraction(0)
+        self._asked = False
 
     @property
     def unit(self) -> Unit:
@@ -93,6 +95,47 @@ class JournaledCurator(Access):
         """Whether the noise comes from a source fit for a release."""
         return self._curator.is_secure
 
+    @property
+    def folder(self) -> Path:
+        """Where the journal is."""
+        return self._journal.folder
+
+    @property
+    def results(self) -> int:
+        """How many calls have a result in the journal."""
+        return len(self._journal.results)
+
+    @property
+    def answered(self) -> int:
+        """How many of them have been answered in this run, from the journal or by the Curator."""
+        return len(self._journal.results) - len(self._pending)
+
+    def digest(self, calls: int) -> str:
+        """A digest of the results of the first calls, which are public."""
+        return self._journal.digest(calls)
+
+    @property
+    def is_only_replayed(self) -> bool:
+        """Whether every call so far was answered from the journal: no record was looked at."""
+        return bool(self._journal.results) and not self._asked
+
+    def compare_records(self) -> bool:
+        """Whether the records are those that the journal began with, as far as it knows them.
+
+        No result depends on it. A fit whose every call is in the journal would otherwise never
+        look at the records that it is given.
+
+        Returns:
+            False if the journal does not know them: it is of the first build.
+
+        Raises:
+            ReleaseError: They are others.
+        """
+        if not self._journal.knows_records:
+            return False
+        self._curator._show_to_journals()
+        return True
+
     def _carry_out(self, request: Request[Result], rho: Fraction) -> Result:
         if not self._lock.acquire(blocking=False):
             raise ParameterError("one call at a time: a journal keeps calls in their order")
@@ -111,6 +154,7 @@ class JournaledCurator(Access):
             self._planned += rho
             return request.nothing()
         request.check(self.schema, self.unit, amount)
+        self._asked = True
         files = self._journal.reserve([t.query_count(self.schema) for t in request.tables()])
         with self._announced(amount, request.size()) as receipt:
             result = self._curator._carry_out(request, amount, receipt)

@@ -4,10 +4,12 @@ The file is JSON Lines. The first line says what is being fitted, and the next b
 the ledger. Before the first result, a line binds it to the data, by a keyed fingerprint (see
 `fingerprint`). Every call has a line `{"paying": ρ}` before it is paid for, and a line with its
 result after; or a line `{"refused": ρ}` if nothing was paid. Tables of counts are in `.npy` files
-beside it, which the result names. Folder and files are readable by their owner only.
+beside it, which the result names. Folder and files are readable by their owner only. The D' of fits
+may stand beside them (`thresher.mechanisms.checkpoint`); a journal does without.
 """
 
 import fcntl
+import hashlib
 import json
 import os
 import secrets
@@ -27,6 +29,7 @@ from thresher.privacy.request import Counts
 
 FORMAT = "thresher-journal"
 BYTES_PER_QUERY = 4096
+DIGEST_BYTES = 16
 
 
 class Journal:
@@ -48,6 +51,7 @@ class Journal:
         self._bound: dict[str, Any] | None = None
         self._untied = False
         self._end = 0
+        self._digests: list[bytes] = [b""]
         try:
             self._descriptor = self._opened()
             try:
@@ -135,6 +139,11 @@ class Journal:
             )
 
     @property
+    def knows_records(self) -> bool:
+        """Whether it has a fingerprint of its data."""
+        return (self._bound or {}).get("records") is not None
+
+    @property
     def is_bound(self) -> bool:
         """Whether it knows its ledger; a journal of the first build does not."""
         return self._bound is not None
@@ -186,6 +195,19 @@ class Journal:
         """The table in a file of the journal."""
         counts: Counts = np.load(self.folder / Path(name).name, allow_pickle=False)
         return counts
+
+    def digest(self, calls: int) -> str:
+        """A digest of the results of the first so many calls, with their tables."""
+        while len(self._digests) <= calls:
+            result = self.results[len(self._digests) - 1]
+            digest = hashlib.blake2b(self._digests[-1], digest_size=DIGEST_BYTES)
+            digest.update(json.dumps(result, sort_keys=True).encode())
+            for name in result.get("files", ()):
+                with (self.folder / Path(name).name).open("rb") as file:
+                    while content := file.read(1 << 20):
+                        digest.update(content)
+            self._digests.append(digest.digest())
+        return self._digests[calls].hex()
 
     def record(self, result: dict[str, Any]) -> None:
         """Write down the result of the call that was announced last."""

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from thresher.errors import ReleaseError, ThresherError
 from thresher.files import read_json
@@ -60,7 +61,7 @@ LARGEST_SIGMA = 10**15
 SUM_TOLERANCE = 1e-3
 """How far the shares of a feature's values in a synthetic row may be from adding up to 1."""
 
-_DAMAGE = (
+DAMAGE = (
     *(KeyError, TypeError, AttributeError, IndexError, ValueError, ArithmeticError, EOFError),
     *(MemoryError, RuntimeError, csv.Error, zipfile.BadZipFile, zlib.error),
 )
@@ -89,7 +90,7 @@ def load(path: str | Path) -> Release:
         raise _error(f"{folder} cannot be read: {fault.strerror}") from None
     except ThresherError as fault:
         raise _error(f"{folder}: {fault}") from None
-    except _DAMAGE:
+    except DAMAGE:
         raise _error(f"{folder} is damaged: its files do not make up a whole release") from None
 
 
@@ -187,14 +188,24 @@ def _read_source(
 def _read_rows(folder: Path, stated: object, schema: Schema) -> RelaxedRows:
     most = max(MOST_ROWS, stated) if isinstance(stated, int) else MOST_ROWS
     expected = Expected((schema.width, None), "<f4", longest=most)
-    columns = np.ascontiguousarray(
-        read_arrays(folder / "rows.npz", {"columns": expected})["columns"]
-    )
+    columns = read_arrays(folder / "rows.npz", {"columns": expected})["columns"]
+    return checked_rows(columns, schema, "rows.npz")
+
+
+def checked_rows(columns: npt.NDArray[Any], schema: Schema, file: str) -> RelaxedRows:
+    """D' from an array that was read, if it consists of probabilities.
+
+    Args:
+        columns: The array, whose shape and type have been checked.
+        schema: The features.
+        file: The name of the file that it is from.
+    """
+    columns = np.ascontiguousarray(columns)
     if not (columns.min() >= 0.0 and columns.max() <= 1.0):  # nor NaN
-        raise ReleaseError("rows.npz holds numbers that are not probabilities")
+        raise ReleaseError(f"{file} holds numbers that are not probabilities")
     sums = np.add.reduceat(columns, schema.offsets, axis=0)
     if np.abs(sums - 1.0).max() > SUM_TOLERANCE:
-        raise ReleaseError("rows.npz holds rows whose probabilities do not add up to 1")
+        raise ReleaseError(f"{file} holds rows whose probabilities do not add up to 1")
     return RelaxedRows(columns, schema.sizes)
 
 

@@ -182,5 +182,5 @@ class RoundsRun(TrainingRun):
         }
 
 
-def _untold(number: int, rounds: int, remark: str) -> None:
+def _untold(step: object) -> None:
     """Nobody follows the rounds: the iterations are watched."""

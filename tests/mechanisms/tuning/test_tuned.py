@@ -236,4 +236,4 @@ def test_progress_names_the_trial(records, workload):
         records, workload, BASE, grid=SMALL, randomness=seeded(),
         progress=lambda *words: told.append(words),
     )  # fmt: skip
-    assert told[0][2].startswith("trial 1 (T=2, K=2), misfit")
+    assert told[0][2].startswith("trial 1, T=2, K=2, misfit")

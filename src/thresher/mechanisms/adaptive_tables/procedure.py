@@ -11,6 +11,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache, partial
 from itertools import combinations
 from math import sqrt
 from typing import Any
@@ -18,13 +19,21 @@ from typing import Any
 import numpy.typing as npt
 
 from thresher.mechanisms.adaptive_tables.error_weights import ErrorWeights
+from thresher.mechanisms.adaptive_tables.phases import (
+    COMPILING,
+    ONE_WAY,
+    WORKLOAD_TABLES,
+    phases_of,
+)
 from thresher.mechanisms.adaptive_tables.plan import Plan
 from thresher.mechanisms.adaptive_tables.start import near_product
+from thresher.mechanisms.checkpoint import Fits
 from thresher.mechanisms.estimate import Estimate, Work, counting_memory
 from thresher.mechanisms.procedure import Outcome, Progress, is_late
 from thresher.mechanisms.projector import Projector
 from thresher.privacy.access import Access
 from thresher.privacy.measurements import Measurement
+from thresher.progress import ROUNDS, Phase, Step
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.compilation import telling_of_compilation
@@ -32,7 +41,7 @@ from thresher.relaxed.projection import Stopping
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.prediction_error import detectable_error, prediction_error_of
 from thresher.release.sources import RowsAndTables, SyntheticRows, margins_of
-from thresher.tables import slabs_of
+from thresher.tables import AnswersOf, slabs_of
 
 ITERATIONS = 5
 """The most iterations of a fit after a round, because the next round goes on from there.
@@ -87,21 +96,23 @@ class AdaptiveTablesProcedure:
             "seed": self.seed,
         }
 
-    def run(self, access: Access, progress: Progress) -> Outcome:
+    def run(self, access: Access, progress: Progress, fits: Fits | None = None) -> Outcome:
         """One-way tables, the workload's tables, then rounds of selection, measurement and fit."""
-        rounds = max(1, self.plan.rounds)
-        with telling_of_compilation(lambda: progress(0, rounds, "compiling kernels (once)")):
-            return self._run(access, progress)
+        with telling_of_compilation(lambda: progress(Step(COMPILING))):
+            return self._run(access, progress, fits or Fits())
 
-    def _run(self, access: Access, progress: Progress) -> Outcome:
+    def _run(self, access: Access, progress: Progress, fits: Fits) -> Outcome:
         plan = self.plan
         measured = self._measure_one_way(access)
+        progress(Step(ONE_WAY))
         rows = near_product(measured, access.schema, self.synthetic_rows, self.seed)
-        rows = self._fit(rows, measured, BEFORE_ROUNDS)
+        keep = is_late(1, plan.rounds)
+        rows = fits(rows, partial(self._fit, rows, measured, BEFORE_ROUNDS), keep=keep)
         if plan.workload_tables:
+            progress(Step(WORKLOAD_TABLES))
             rho = len(plan.workload_tables) * plan.per_round
             measured += access.measure(plan.workload_tables, rho=rho)
-            rows = self._fit(rows, measured, BEFORE_ROUNDS)
+            rows = fits(rows, partial(self._fit, rows, measured, BEFORE_ROUNDS), keep=keep)
         weights = ErrorWeights(self.workload, plan.candidates if plan.rounds else ())
         predictions: list[Prediction] = []
         for number in range(1, plan.rounds + 1):
@@ -110,10 +121,11 @@ class AdaptiveTablesProcedure:
             if is_late(number, plan.rounds):
                 predictions += [(m, self._predicted(rows, table)) for m in latest]
             measured += latest
-            rows = self._fit(rows, measured, AFTER_ROUND)
-            progress(number, plan.rounds, " × ".join(table.features))
+            keep = is_late(number + 1, plan.rounds)
+            rows = fits(rows, partial(self._fit, rows, measured, AFTER_ROUND), keep=keep)
+            progress(Step(ROUNDS, number, plan.rounds, " × ".join(table.features)))
         if not plan.rounds:
-            progress(1, 1, "all tables fitted")
+            progress(Step(ROUNDS, 1, 1, "all tables fitted"))
         return self._outcome(rows, measured, predictions, access.n)
 
     def _measure_one_way(self, access: Access) -> list[Measurement]:
@@ -132,7 +144,7 @@ class AdaptiveTablesProcedure:
             list(self.plan.candidates),
             SyntheticRows(rows, access.schema).table,
             self.plan.noise_to_come,
-            weights_of=weights.on(rows),
+            weights_of=_when_asked(weights, rows),
             rho=self.plan.per_selection,
         )
 
@@ -188,6 +200,10 @@ class AdaptiveTablesProcedure:
             for threshold in self.workload
         )
 
+    def phases(self, n: int) -> tuple[Phase, ...]:
+        """Counting, the fits before the rounds, and the rounds."""
+        return phases_of(self.plan, self.workload, self.estimate(n).seconds, n)
+
     def estimate(self, n: int) -> Estimate:
         """Counting, noise, a look at every candidate in every round, and the fits of D'."""
         plan, width, rows = self.plan, self.workload.schema.width, self.synthetic_rows
@@ -214,3 +230,12 @@ class AdaptiveTablesProcedure:
             memory=int(memory + 20 * (sum(tables) + chosen)) + counting_memory(n, self.workload),
             advice="take fewer rounds or thresholds, or a smaller largest_table",
         )
+
+
+def _when_asked(weights: ErrorWeights, rows: RelaxedRows) -> AnswersOf:
+    """The weights of errors by D'. They are found once, when a call needs them.
+
+    A call whose result is in the journal does not.
+    """
+    found = cache(lambda: weights.on(rows))
+    return lambda table: found()(table)

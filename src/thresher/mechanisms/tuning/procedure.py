@@ -1,19 +1,20 @@
 """RAP with a private search for T and K, as a mechanism and its procedure."""
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
 from thresher.errors import ParameterError
+from thresher.mechanisms.checkpoint import Fits
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.mechanism import Mechanism
-from thresher.mechanisms.procedure import Outcome, Progress
+from thresher.mechanisms.procedure import Outcome, Progress, counting_and_rounds
 from thresher.mechanisms.rap import RAP, RAPProcedure
 from thresher.mechanisms.tuning.grid import Grid, Setting
 from thresher.mechanisms.tuning.searches import SEARCHES, Search, courses
 from thresher.privacy.access import Access
+from thresher.progress import ROUNDS, Phase, Step
 from thresher.queries.workload import Workload
 from thresher.release.sources import AnswerSource
 
@@ -104,18 +105,28 @@ class SearchProcedure:
             "choosing": str(self.searched.choosing),
         }
 
-    def run(self, access: Access, progress: Progress) -> Outcome:
+    def run(self, access: Access, progress: Progress, fits: Fits | None = None) -> Outcome:
         """Search, then fit with what is left. The diagnostics say what was tried and chosen."""
         limit = access.spent + self.cost
-        trials = _Trials(self, access, progress)
+        fits = fits or Fits()
+        trials = _Trials(self, access, progress, fits)
         chosen = SEARCHES[self.searched.search](self.searched.grid, trials.best)
-        outcome = self.with_setting(chosen, limit - access.spent).run(access, progress)
+        outcome = self.with_setting(chosen, limit - access.spent).run(access, progress, fits)
         diagnostics = {
             "rounds": chosen.rounds,
             "queries_per_round": chosen.queries_per_round,
             "trials": [[tried.rounds, tried.queries_per_round] for tried in trials.sources],
         }
-        return dataclasses.replace(outcome, diagnostics=diagnostics)
+        return replace(outcome, diagnostics=diagnostics)
+
+    def phases(self, n: int) -> tuple[Phase, ...]:
+        """Counting, as many trials as there can be, and the fit."""
+        counting, rounds = counting_and_rounds(self.estimate(n), self.workload, n)
+        taken = courses(self.searched.search, self.searched.grid)
+        trials = max(len(tried) for tried, _ in taken)
+        each = rounds.seconds / (trials + 1)
+        tried = (Phase(_trial(number), each) for number in range(1, trials + 1))
+        return counting, *tried, Phase(ROUNDS, each)
 
     def estimate(self, n: int) -> Estimate:
         """The costliest course that the search can take."""
@@ -137,7 +148,7 @@ class SearchProcedure:
 
     def with_setting(self, setting: Setting, rho: Fraction) -> RAPProcedure:
         """RAP with one setting, which a small workload can cut short."""
-        rap = dataclasses.replace(
+        rap = replace(
             self.searched.rap,
             rounds=setting.rounds,
             queries_per_round=setting.queries_per_round,
@@ -148,8 +159,11 @@ class SearchProcedure:
 class _Trials:
     """The trials of one search, each made when it is first asked for."""
 
-    def __init__(self, procedure: SearchProcedure, access: Access, progress: Progress) -> None:
-        self._procedure, self._access, self._progress = procedure, access, progress
+    def __init__(
+        self, procedure: SearchProcedure, access: Access, progress: Progress, fits: Fits
+    ) -> None:
+        self._procedure, self._access = procedure, access
+        self._progress, self._fits = progress, fits
         self.sources: dict[Setting, AnswerSource] = {}
 
     def best(self, settings: Sequence[Setting]) -> Setting:
@@ -164,10 +178,15 @@ class _Trials:
         return settings[self._access.choose(workload, tables, rho=rho)]
 
     def _try(self, setting: Setting) -> AnswerSource:
-        number = len(self.sources) + 1
+        phase = _trial(len(self.sources) + 1)
 
-        def tell(done: int, rounds: int, remark: str) -> None:
-            self._progress(done, rounds, f"trial {number} ({setting}), {remark}")
+        def tell(step: Step) -> None:
+            remark = ", ".join(words for words in (str(setting), step.remark) if words)
+            self._progress(replace(step, phase=phase, remark=remark))
 
         rap = self._procedure.with_setting(setting, self._procedure.per_trial)
-        return rap.run(self._access, tell).source
+        return rap.run(self._access, tell, self._fits).source
+
+
+def _trial(number: int) -> str:
+    return f"trial {number}"
