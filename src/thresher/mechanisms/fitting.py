@@ -13,7 +13,7 @@ from thresher.data.private import PrivateData
 from thresher.data.told import telling
 from thresher.errors import BudgetError
 from thresher.mechanisms.estimate import Estimate
-from thresher.mechanisms.procedure import Outcome, Procedure, Progress
+from thresher.mechanisms.procedure import AsksForParts, Outcome, Procedure, Progress
 from thresher.privacy.access import Access
 from thresher.privacy.budget import Budget
 from thresher.privacy.curator import Curator
@@ -67,7 +67,7 @@ class Fitting:
         first = self._first(curator.measured_total)
         _check_left(first.cost, curator.remaining)
         before = curator.spent
-        curator.will_ask(self.workload)
+        curator.will_ask(first.asks)
         procedure, outcome = self._run(curator, first)
         return self._release(procedure, outcome, curator, curator.spent - before)
 
@@ -95,7 +95,7 @@ class Fitting:
                 told, self.budget, ledger, release=release, randomness=randomness, spent=spent,
                 unit=self.unit, period=period,
             )  # fmt: skip
-            curator.will_ask(self.workload)
+            curator.will_ask(first.asks)
             access = JournaledCurator(curator, entries) if entries else curator
             procedure, outcome = self._run(access, first)
         return self._release(procedure, outcome, curator, curator.spent)
@@ -108,9 +108,10 @@ class Fitting:
         """What is known before anything is paid for; a mechanism that cannot run is refused."""
         if total is not None:
             procedure = self.resolve(self.unit.worth(total.n), self.budget.rho, self.workload)
-            return _Settled(procedure, _checked(procedure, total.n), procedure.cost)
+            asks = procedure.asks(total.n) if isinstance(procedure, AsksForParts) else self.workload
+            return _Settled(procedure, _checked(procedure, total.n), procedure.cost, asks)
         procedure = self.resolve(UNKNOWN_N, self.budget.rho, self.workload)
-        return _Settled(procedure, _checked(procedure, UNKNOWN_N), self.budget.rho)
+        return _Settled(procedure, _checked(procedure, UNKNOWN_N), self.budget.rho, self.workload)
 
     def _run(self, access: Access, first: "_Settled") -> tuple[Procedure, Outcome]:
         self.expect(first.estimate)
@@ -169,11 +170,12 @@ class Fitting:
 
 @dataclass(frozen=True)
 class _Settled:
-    """A procedure that fits into this machine, and the ρ of the whole fit."""
+    """A procedure that fits into this machine, the ρ of the whole fit, and what is counted."""
 
     procedure: Procedure
     estimate: Estimate
     cost: Fraction
+    asks: Workload
 
 
 def _checked(procedure: Procedure, n: int) -> Estimate:

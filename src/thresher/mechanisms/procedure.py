@@ -3,11 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from thresher.mechanisms.estimate import Estimate
 from thresher.privacy.access import Access
 from thresher.privacy.measurements import Measurement
+from thresher.queries.workload import Workload
 from thresher.release.sources import AnswerSource
 
 Progress = Callable[[int, int, str], None]
@@ -64,6 +65,15 @@ class Procedure(Protocol):
 
     def run(self, access: Access, progress: Progress) -> Outcome:
         """Spend `cost` through the budgeted access, and make answers."""
+        ...
+
+
+@runtime_checkable
+class AsksForParts(Protocol):
+    """A procedure that may need less than the counts of all tables of its workload."""
+
+    def asks(self, n: int) -> Workload:
+        """All that it may ask about n records, so that these tables are counted in one pass."""
         ...
 
 

@@ -8,7 +8,7 @@
 4. Answer from D', clamped to within a few standard deviations of the noisy tables.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from thresher.mechanisms.adaptive_tables.candidate_answers import CandidateAnswers
 from thresher.mechanisms.adaptive_tables.error_weights import ErrorWeights
 from thresher.mechanisms.adaptive_tables.plan import Plan
 from thresher.mechanisms.adaptive_tables.start import near_product
@@ -32,6 +33,7 @@ from thresher.relaxed.projection import Stopping
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.prediction_error import detectable_error, prediction_error_of
 from thresher.release.sources import RowsAndTables, SyntheticRows, margins_of
+from thresher.schema import Schema
 from thresher.tables import slabs_of
 
 ITERATIONS = 5
@@ -130,7 +132,7 @@ class AdaptiveTablesProcedure:
         """The table whose worst weighted error exceeds its noise to come by most, privately."""
         return access.select_table(
             list(self.plan.candidates),
-            SyntheticRows(rows, access.schema).table,
+            CandidateAnswers(rows, access.schema).table,
             self.plan.noise_to_come,
             weights_of=weights.on(rows),
             rho=self.plan.per_selection,
@@ -188,6 +190,17 @@ class AdaptiveTablesProcedure:
             for threshold in self.workload
         )
 
+    def asks(self, n: int) -> Workload:
+        """The workload; or the tables that may be measured, if counting those takes less memory.
+
+        Most thresholds of a workload of thousands have too many cells to be candidates.
+        """
+        schema = self.workload.schema
+        needed = [*self.plan.workload_tables, *self.plan.candidates]
+        if not needed or _pairs(needed, n, schema) >= _pairs(self.workload, n, schema):
+            return self.workload
+        return Workload(schema, dict.fromkeys(needed))
+
     def estimate(self, n: int) -> Estimate:
         """Counting, noise, a look at every candidate in every round, and the fits of D'."""
         plan, width, rows = self.plan, self.workload.schema.width, self.synthetic_rows
@@ -214,3 +227,8 @@ class AdaptiveTablesProcedure:
             memory=int(memory + 20 * (sum(tables) + chosen)) + counting_memory(n, self.workload),
             advice="take fewer rounds or thresholds, or a smaller largest_table",
         )
+
+
+def _pairs(tables: Iterable[Threshold], n: int, schema: Schema) -> int:
+    """The most cells with records that the tables of n records have, all together."""
+    return sum(min(n, table.query_count(schema)) for table in tables)
