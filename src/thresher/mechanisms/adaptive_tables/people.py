@@ -16,6 +16,7 @@ from thresher.queries.threshold import Threshold
 from thresher.relaxed.rounding import round_rows
 from thresher.relaxed.rows import RelaxedRows
 from thresher.schema import Schema
+from thresher.tables.sparse import MOST_CELLS
 
 PEOPLE = 4000
 """About how many records are drawn from D': the same number from each of its rows."""
@@ -95,8 +96,16 @@ class PeopleWeights:
         listed = list(tables)
         starts = np.cumsum([0, *map(len, listed)], dtype=np.int64)
         features = [f for some in listed for f in some]
-        strides = [self._cells(some[i + 1 :]) for some in listed for i in range(len(some))]
+        strides = [stride for some in listed for stride in self._strides(some)]
         return starts, np.array(features, dtype=np.int64), np.array(strides, dtype=np.int64)
+
+    def _strides(self, features: Positions) -> list[int]:
+        """What tells cells apart: their places in C order, or hashes if they are too many."""
+        if self._cells(features) <= MOST_CELLS:
+            return [self._cells(features[i + 1 :]) for i in range(len(features))]
+        # Two of a few thousand records share a hash of 64 bits with a probability below 10^-12.
+        drawn = np.random.default_rng(SEED).integers(0, 2**62, len(features))
+        return [2 * int(number) + 1 for number in drawn]
 
 
 class DrawnWeights:
