@@ -11,7 +11,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from math import sqrt
 from typing import Any
 
@@ -168,27 +167,11 @@ class AdaptiveTablesProcedure:
         )
         return Outcome(source, tuple(measured))
 
-    def informs_every_threshold(self, largest: int) -> bool:
-        """Whether tables say enough about every threshold.
-
-        They do if the threshold's table itself is measured, or if that of two of its features is a
-        small candidate.
-
-        Args:
-            largest: The most cells of a small candidate.
-        """
-        measured = {frozenset(table.features) for table in self.plan.workload_tables}
-        candidates = {
-            frozenset(table.features)
-            for table, cells in self.plan.candidates.items()
-            if cells <= largest
-        }
-        return all(
-            threshold.k == 1
-            or frozenset(threshold.features) in measured
-            or any(frozenset(pair) in candidates for pair in combinations(threshold.features, 2))
-            for threshold in self.workload
-        )
+    @property
+    def measures_tables(self) -> bool:
+        """Whether more than one-way tables may be measured, if the workload asks for more."""
+        asks_for_more = any(threshold.k > 1 for threshold in self.workload)
+        return bool(self.plan.workload_tables or self.plan.candidates) or not asks_for_more
 
     def asks(self, n: int) -> Workload:
         """The workload; or the tables that may be measured, if counting those takes less memory.
@@ -215,7 +198,8 @@ class AdaptiveTablesProcedure:
         before = min(20.0 * ITERATIONS, usual * precision**0.4)
         after = plan.rounds * min(float(ITERATIONS), AFTER_ROUND_TAKEN * precision**0.1)
         one_way = len(plan.one_way) + len(plan.other_one_way)
-        work = Work.counting(n, self.workload) + Work.drawing(sum(tables) + int(chosen))
+        asked = self.asks(n)
+        work = Work.counting(n, asked) + Work.drawing(sum(tables) + int(chosen))
         work += Work.scoring(cells, len(plan.candidates), rows).times(plan.rounds)
         work += Work.stepping(width, rows).times(before + after)
         work += Work.fitting_tables(width, one_way, rows).times(SPARSE * (before + after))
@@ -224,7 +208,7 @@ class AdaptiveTablesProcedure:
         memory = 12 * 4 * width * rows + 4 * cells + (1 << 29)
         return Estimate(
             seconds=work.here(),
-            memory=int(memory + 20 * (sum(tables) + chosen)) + counting_memory(n, self.workload),
+            memory=int(memory + 20 * (sum(tables) + chosen)) + counting_memory(n, asked),
             advice="take fewer rounds or thresholds, or a smaller largest_table",
         )
 
