@@ -9,6 +9,7 @@ import pytest
 from thresher.data.records import Records
 from thresher.errors import BudgetError, ParameterError, QueryError, ResourceError
 from thresher.mechanisms import MECHANISMS, RAP, All0, GaussianJoint, GaussianPerQuery
+from thresher.mechanisms.adaptive_tables import plan
 from thresher.mechanisms.estimate import Estimate
 from thresher.privacy.budget import Budget, rho_of
 from thresher.privacy.curator import Curator
@@ -254,14 +255,18 @@ def test_every_split_of_rounds_and_queries_spends_exactly_the_budget(
         assert release.settings["rounds"] == min(rounds, -(-m // min(m, per_round)))
 
 
-def test_auto_takes_rap_where_no_table_of_two_features_can_be_measured():
+def test_auto_takes_rap_only_where_no_table_of_two_features_can_be_measured(monkeypatch):
     values = tuple(map(str, range(30)))
     wide = Schema([Categorical(name=n, categories=values, outside="0", nulls="0") for n in "abc"])
     rng = np.random.default_rng(0)
     few = Records(wide, [rng.integers(0, 30, 100) for _ in "abc"])
     work = Workload(wide, [Threshold(("a", "b", "c"), r=2)])
     auto = MECHANISMS["auto"](rho=1, rounds=2, synthetic_rows=5)
-    assert auto.fit(few, work).mechanism == "rap"  # 900 cells, more than records
+    release = auto.fit(few, work)
+    assert release.mechanism == "tables"
+    assert release.measurements[-1].counts.size == 900, "more cells than records"
+    monkeypatch.setattr(plan, "MOST_CELLS_OF_A_PAIR", 899)
+    assert auto.fit(few, work).mechanism == "rap"
     asked_itself = Workload(wide, [Threshold(("a", "b"))])
     assert auto.fit(few, asked_itself).mechanism == "tables"
     many = Records(wide, [rng.integers(0, 30, 900) for _ in "abc"])

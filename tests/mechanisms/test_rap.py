@@ -11,11 +11,13 @@ from thresher.data.records import Records
 from thresher.errors import ParameterError
 from thresher.evaluation import present_error
 from thresher.mechanisms import RAP, All0
+from thresher.mechanisms.rap import rounds_and_queries
 from thresher.privacy.budget import Budget
 from thresher.privacy.curator import Curator
 from thresher.privacy.randomness import InsecureSeededRandomness
 from thresher.queries import Query, Threshold, Workload
 from thresher.relaxed.rows import RelaxedRows
+from thresher.release.prediction_error import detectable_error
 from thresher.schema import IntegerRange, Schema
 
 ALMOST_NO_NOISE = 10**8
@@ -151,6 +153,18 @@ def test_rounds_and_queries_are_settled_by_public_facts(rounds, per_round, schem
             assert per_round in (None, k)
     one = Workload(schema, [Threshold(("sex",))])
     assert RAP(rho=1).resolve(400, Fraction(1), one).queries_per_round <= 2
+
+
+def test_among_very_many_queries_fewer_are_measured():
+    """So that selection still finds errors of the same size."""
+    n, rho = 48842, Fraction(1, 50)
+    settled = [rounds_and_queries(n, rho, m, None, None) for m in (10**6, 10**7, 10**11, 10**17)]
+    assert settled[0] == settled[1] == (52, 4)
+    detectable = [
+        detectable_error(m, rho / 2 / (t * k), n)
+        for m, (t, k) in zip((10**7, 10**11, 10**17), settled[1:], strict=True)
+    ]
+    assert detectable == pytest.approx([detectable[0]] * 3, rel=0.05)
 
 
 def test_a_workload_of_any_number_of_queries():

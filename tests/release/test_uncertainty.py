@@ -184,10 +184,25 @@ def test_r_of_k_adds_up_marginals_where_that_says_more():
 
 def test_prediction_error_of_tables_is_about_marginals_of_r_of_k_too():
     work = Workload(SCHEMA, [Threshold(tuple("abc"), r=1)])
-    ways = table("a", 1.0), table("b", 1.0), table("c", 1.0)
+    ways = [as_fitted(name, 1.0) for name in "abc"]
     found = margin("any of: a=a0, b=b0, c=c0", rows_and_tables(0.01, *ways), *ways, work=work)
     variance = sum(2 * (1 - 1 / size) for size in (2, 3, 4)) / N**2 + 4 * (0.01 / NORMAL_95) ** 2
     assert found == pytest.approx(NORMAL_95 * math.sqrt(variance))
+
+
+def as_fitted(name, sigma, off=0):
+    """A one-way table that D' agrees with, or in which it is off by so many people everywhere."""
+    says = np.rint(N * ROWS.block(SCHEMA.index(name)).mean(axis=1)).astype(np.int64)
+    signs = np.resize([1, -1], says.size)
+    return TableMeasurement(Threshold((name,)), says + off * signs, sigma, N)
+
+
+def test_where_d_prime_is_far_from_a_measured_table_the_difference_counts():
+    near, far = as_fitted("c", 2.0), as_fitted("c", 2.0, off=40)
+    assert margin("c=c0", rows_and_tables(None, near), near) == fitted_noise(2.0, 1, whole=4)
+    found = margin("c=c0", rows_and_tables(None, far), far)
+    expected = NORMAL_95 / N * math.sqrt((2.0**2 + 40.0**2) * (1 - 1 / 4))
+    assert found == pytest.approx(expected, rel=0.02)
 
 
 def test_prediction_error_is_about_the_queries_of_the_workload():

@@ -17,7 +17,7 @@ ONLY_RAP = frozenset({"queries_per_round", "selection", "optimizer"})
 
 @dataclass(frozen=True, kw_only=True)
 class Auto(Mechanism):
-    """Picks AdaptiveTables, or RAP if some threshold has no table small enough to measure.
+    """Picks AdaptiveTables, or RAP if no threshold has a table small enough to measure.
 
     The choice uses only n, ρ, the schema and the workload. The release names the mechanism that
     made it. A parameter that only RAP has asks for RAP.
@@ -53,7 +53,7 @@ class Auto(Mechanism):
         given = {name: value for name, value in given.items() if value is not None}
         if not ONLY_RAP & given.keys():
             tables = AdaptiveTables(**_known_to(AdaptiveTables, given)).resolve(n, rho, workload)
-            if tables.informs_every_threshold(largest=n):
+            if tables.measures_tables:
                 return tables
         return RAP(**given).resolve(n, rho, workload)
 

@@ -122,7 +122,7 @@ class Work:
     @classmethod
     def scoring(cls, cells: int, tables: int, rows: int) -> "Work":
         """One look at all cells of some tables on D', which has so many rows."""
-        return cls(cells * (5e-11 * rows + 5e-9) + 2.2e-7 * tables * rows)
+        return cls(cells * (2.5e-11 * rows + 5e-9) + tables * (2.2e-7 * rows + 8e-4))
 
     @classmethod
     def choosing(cls, cells: float, rows: int) -> "Work":

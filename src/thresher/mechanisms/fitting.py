@@ -14,7 +14,7 @@ from thresher.data.told import telling
 from thresher.errors import BudgetError, DataError
 from thresher.mechanisms.checkpoint import CheckpointedFits, Fits
 from thresher.mechanisms.estimate import Estimate
-from thresher.mechanisms.procedure import Outcome, Procedure
+from thresher.mechanisms.procedure import AsksForParts, Outcome, Procedure
 from thresher.privacy.access import Access
 from thresher.privacy.budget import Budget
 from thresher.privacy.curator import Curator
@@ -69,7 +69,7 @@ class Fitting:
         first = self._first(curator.measured_total)
         _check_left(first.cost, curator.remaining)
         before = curator.spent
-        curator.will_ask(self.workload)
+        curator.will_ask(first.asks)
         procedure, outcome = self._run(curator, first)
         return self._release(procedure, outcome, curator, curator.spent - before)
 
@@ -97,7 +97,7 @@ class Fitting:
                 told, self.budget, ledger, release=release, randomness=randomness, spent=spent,
                 unit=self.unit, period=period,
             )  # fmt: skip
-            curator.will_ask(self.workload)
+            curator.will_ask(first.asks)
             if entries is None:
                 procedure, outcome = self._run(curator, first, counts=told is not data)
             else:
@@ -127,9 +127,12 @@ class Fitting:
         """What is known before anything is paid for; a mechanism that cannot run is refused."""
         if total is not None:
             procedure = self.resolve(self.unit.worth(total.n), self.budget.rho, self.workload)
-            return _Settled(procedure, _checked(procedure, total.n), procedure.cost, total.n)
+            asks = procedure.asks(total.n) if isinstance(procedure, AsksForParts) else self.workload
+            estimate = _checked(procedure, total.n)
+            return _Settled(procedure, estimate, procedure.cost, asks, total.n)
         procedure = self.resolve(UNKNOWN_N, self.budget.rho, self.workload)
-        return _Settled(procedure, _checked(procedure, UNKNOWN_N), self.budget.rho, UNKNOWN_N)
+        estimate = _checked(procedure, UNKNOWN_N)
+        return _Settled(procedure, estimate, self.budget.rho, self.workload, UNKNOWN_N)
 
     def _run(
         self, access: Access, first: "_Settled", fits: Fits | None = None, *, counts: bool = False
@@ -197,11 +200,15 @@ class Fitting:
 
 @dataclass(frozen=True)
 class _Settled:
-    """A procedure that fits into this machine, the ρ of the whole fit, and the n of the plan."""
+    """A procedure that fits into this machine, the ρ of the whole fit, and what is counted.
+
+    The plan was made for n records.
+    """
 
     procedure: Procedure
     estimate: Estimate
     cost: Fraction
+    asks: Workload
     n: int
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from thresher.mechanisms.checkpoint import Fits
 from thresher.mechanisms.estimate import Estimate, Work, slowness
@@ -87,6 +87,15 @@ def counting_and_rounds(estimate: Estimate, workload: Workload, n: int) -> tuple
     """
     counting = min(slowness() * Work.counting(n, workload).seconds, 0.9 * estimate.seconds)
     return Phase(COUNTING, counting), Phase(ROUNDS, estimate.seconds - counting)
+
+
+@runtime_checkable
+class AsksForParts(Protocol):
+    """A procedure that may need less than the counts of all tables of its workload."""
+
+    def asks(self, n: int) -> Workload:
+        """All that it may ask about n records, so that these tables are counted in one pass."""
+        ...
 
 
 def is_late(number: int, rounds: int) -> bool:

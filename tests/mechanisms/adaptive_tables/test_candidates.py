@@ -7,6 +7,7 @@ from thresher.mechanisms.adaptive_tables.candidates import (
     MOST_SUBSETS,
     candidates_of,
     one_way_tables,
+    smallest_pairs,
     subsets_of,
     workload_tables_of,
 )
@@ -37,3 +38,20 @@ def test_one_way_tables_of_the_workload_come_apart_from_the_others():
     named, others = one_way_tables(work)
     assert [table.features for table in named] == [("f1",), ("f3",)]
     assert len(others) == 38
+
+
+SIZES = {"a": 30, "b": 20, "c": 40, "d": 10}
+UNEVEN = th.Schema(th.IntegerRange(name=n, low=0, high=s - 1, nulls=0) for n, s in SIZES.items())
+
+
+def test_a_threshold_without_a_candidate_gets_its_smallest_pair():
+    work = th.Workload(UNEVEN, [th.Threshold(("c", "a", "b")), th.Threshold(("d",))])
+    assert smallest_pairs(work, (), largest=600) == {th.Threshold(("a", "b")): 600}
+    assert smallest_pairs(work, (), largest=599) == {}, "left to one-way tables"
+    assert smallest_pairs(work, [th.Threshold(("a", "c"))], largest=600) == {}, "has a candidate"
+    assert smallest_pairs(work, [th.Threshold(("b", "c", "a"))], largest=600) == {}, "is measured"
+
+
+def test_two_thresholds_share_a_pair():
+    work = th.Workload(UNEVEN, [th.Threshold(("a", "b")), th.Threshold(("a", "b", "c"), r=1)])
+    assert smallest_pairs(work, (), largest=10**6) == {th.Threshold(("a", "b")): 600}

@@ -1,13 +1,17 @@
 """The weights of errors, against their definition."""
 
+from collections import Counter
 from itertools import combinations
 
 import numpy as np
 import pytest
 
 import thresher as th
+from thresher.mechanisms.adaptive_tables import error_weights
+from thresher.mechanisms.adaptive_tables import people as people_module
 from thresher.mechanisms.adaptive_tables.candidates import candidates_of
-from thresher.mechanisms.adaptive_tables.error_weights import LARGEST_WEIGHED, ErrorWeights
+from thresher.mechanisms.adaptive_tables.error_weights import ErrorWeights
+from thresher.mechanisms.adaptive_tables.people_kernels import largest_cells
 from thresher.relaxed.rows import RelaxedRows
 from thresher.tables import slabs_of
 
@@ -82,13 +86,65 @@ def test_the_threshold_with_the_largest_weight_counts(schema, rows):
     assert np.all(asked_itself == 1)
 
 
-def test_what_is_too_large_to_weigh_has_weight_one():
-    schema = th.Schema(th.IntegerRange(name=name, low=0, high=199, nulls=0) for name in "abc")
-    assert LARGEST_WEIGHED < 200**3
-    rows = RelaxedRows.uniform(schema.sizes, rows=2, rng=np.random.default_rng(1))
-    found = {**weights_on(schema, rows, [("abc", 3)])}
-    assert found == {}, "nor is it a candidate here"
-    work = th.Workload(schema, [th.Threshold(("a", "b", "c"))])
-    pair = th.Threshold(("a", "b"))
-    weights = ErrorWeights(work, [pair]).on(rows)(pair)
-    assert np.all(weights(next(slabs_of((200, 200)))) == 1)
+def people(schema, count, seed=0):
+    """Rows that are records, some of them alike."""
+    rng = np.random.default_rng(seed)
+    codes = [np.minimum(rng.geometric(0.3, count) - 1, size - 1) for size in schema.sizes]
+    return np.stack(codes, axis=1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("asked", [[("abcd", 4)], [("abcd", 3), ("abc", 3)], [("bcd", 3)]])
+def test_both_ways_give_equal_weights_where_rows_are_records(schema, asked, seed, monkeypatch):
+    rows = RelaxedRows.from_codes(schema.sizes, people(schema, 50, seed))
+    whole = weights_on(schema, rows, asked)
+    monkeypatch.setattr(error_weights, "MOST_STEPS", -1)
+    drawn = weights_on(schema, rows, asked)
+    assert whole.keys() == drawn.keys()
+    for table, weights in whole.items():
+        assert np.allclose(weights, drawn[table], rtol=1e-5), table
+    assert any(np.any(weights < 0.9) for weights in whole.values())
+
+
+def test_both_ways_agree_on_a_relaxed_d_prime(schema, rows, monkeypatch):
+    """Records drawn from D' are a sample of it: most weights are near, whatever is drawn."""
+    whole = weights_on(schema, rows, [("abcd", 4)])
+    monkeypatch.setattr(error_weights, "MOST_STEPS", -1)
+    monkeypatch.setattr(people_module, "PEOPLE", 400_000)
+    drawn = weights_on(schema, rows, [("abcd", 4)])
+    for table, weights in whole.items():
+        assert np.allclose(weights, drawn[table], atol=0.02), table
+
+
+@pytest.mark.parametrize(("names", "size"), [("abcdefgh", 139), ("abcdefghijklmnopqrst", 16)])
+def test_weights_in_a_table_of_10_to_the_17_cells_or_more(names, size):
+    """By definition. 16^20 cells have no numbers of 64 bits: a plain product would lose some."""
+    assert size ** len(names) > 10**17
+    schema = th.Schema(th.IntegerRange(name=n, low=0, high=size - 1, nulls=0) for n in names)
+    codes = people(schema, 60)
+    codes[:, 0] = np.arange(60) // 4 % size
+    rows = RelaxedRows.from_codes(schema.sizes, codes)
+    pair, everything = th.Threshold(("b", "g")), th.Threshold(tuple(names))
+    found = ErrorWeights(th.Workload(schema, [everything]), [pair]).on(rows)(pair)
+    weights = found(next(slabs_of((size, size))))
+    rest = [i for i in range(len(names)) if i not in (1, 6)]
+    among_all = max(Counter(map(tuple, codes[:, rest])).values()) / 60
+    expected = np.full((size, size), among_all)
+    for b, g in {*map(tuple, codes[:, [1, 6]])}:
+        inside = codes[(codes[:, 1] == b) & (codes[:, 6] == g)]
+        most = max(Counter(map(tuple, inside[:, rest])).values())
+        expected[b, g] = (most / 60 + among_all / 60) / (len(inside) / 60 + 1 / 60)
+    assert np.allclose(weights, expected, rtol=1e-5)
+    assert expected.min() < 0.2, "not all weights are 1"
+
+
+def test_cells_with_equal_hashes_are_told_apart():
+    """So many records in so small a hash table that nearly all of them share a slot with others."""
+    rng = np.random.default_rng(3)
+    codes = np.ascontiguousarray(rng.integers(0, 2**20, (2, 5000)) // 400)
+    strides = np.array([2**20, 1])
+    starts, features = np.array([0, 2]), np.array([0, 1])
+    [largest] = largest_cells(codes, starts, features, strides)
+    _, counts = np.unique(codes, axis=1, return_counts=True)
+    assert largest == pytest.approx(counts.max() / 5000)
+    assert 1 < counts.max() < 5000

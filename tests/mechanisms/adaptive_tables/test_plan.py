@@ -107,3 +107,22 @@ def test_a_candidate_must_exceed_the_noise_to_come():
     sigma = float(plan.per_measurement) ** -0.5
     assert small == math.ceil(sigma * math.sqrt(2 * math.log(10)))
     assert large == math.ceil(sigma * math.sqrt(2 * math.log(170))) > small
+
+
+def test_a_pair_of_more_than_n_cells_is_a_candidate_if_its_threshold_has_no_other():
+    work = th.Workload.random(SCHEMA, 3, size=64, seed=0)
+    usual = make_plan(N, Fraction(1, 10**4), work)
+    assert max(usual.candidates.values()) <= N
+    few = make_plan(1000, Fraction(1, 10**4), work)
+    larger = {table: cells for table, cells in few.candidates.items() if cells > 1000}
+    assert larger
+    assert all(table.k == 2 for table in larger)
+    assert few.largest_fitted >= max(larger.values()), "D' is fitted to what is measured"
+    for threshold in work:
+        assert any(th.Threshold(pair) in few.candidates for pair in in_order_pairs(threshold))
+    limited = make_plan(1000, Fraction(1, 10**4), work, largest_table=1000)
+    assert max(limited.candidates.values()) <= 1000, "whoever gives a limit gets it"
+
+
+def in_order_pairs(threshold):
+    return combinations(sorted(threshold.features, key=SCHEMA.index), 2)

@@ -92,3 +92,43 @@ def test_not_worse_than_the_joint_gaussian_on_few_tables(adult, size):
             errors.append(errors_of(release.source.table, adult, work).max)
     ours, joint = map(np.mean, found.values())
     assert ours <= 1.1 * joint
+
+
+class Asked:
+    """Records that note what was counted of them."""
+
+    def __init__(self, records):
+        self._records, self.asked = records, []
+
+    def __getattr__(self, name):
+        return getattr(self._records, name)
+
+    def counts(self, feature_sets, progress=None):
+        self.asked.append([*feature_sets])
+        return self._records.counts(feature_sets, progress)
+
+
+def fit_asking(adult, work):
+    data = Asked(adult)
+    th.AdaptiveTables(epsilon=0.1, rounds=1, synthetic_rows=20).fit(
+        data, work, randomness=th.InsecureSeededRandomness(0)
+    )
+    [asked] = data.asked  # once
+    return {tuple(sorted(features)) for features in asked}
+
+
+def test_of_many_large_tables_only_what_may_be_measured_is_counted(adult):
+    work = th.Workload.all(adult.schema, 5)[:60]
+    asked = fit_asking(adult, work)
+    procedure = th.AdaptiveTables(rounds=1).resolve(adult.n, Fraction(1, 5000), work)
+    candidates = {tuple(sorted(table.features)) for table in procedure.plan.candidates}
+    alone = {(name,) for name in adult.schema.names}
+    assert asked <= candidates | alone
+    assert all(any({*c} <= {*a} for a in asked) for c in candidates)
+    assert max(th.Threshold(features).query_count(adult.schema) for features in asked) <= adult.n
+
+
+def test_the_tables_of_few_thresholds_are_counted_as_they_are(adult):
+    work = th.Workload.random(adult.schema, 8, size=2, seed=0)
+    asked = fit_asking(adult, work)
+    assert {tuple(sorted(threshold.features)) for threshold in work} <= asked

@@ -1,6 +1,6 @@
 """The tables that may be measured for a workload."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import combinations
 from math import comb
 
@@ -40,6 +40,40 @@ def candidates_of(workload: Workload, largest: int) -> dict[Threshold, int]:
             cells = table.query_count(workload.schema)
             if 1 < cells <= largest:
                 found[table] = cells
+    return found
+
+
+def smallest_pairs(
+    workload: Workload, known: Collection[Threshold], largest: int
+) -> dict[Threshold, int]:
+    """The smallest table over two features of each threshold of which no pair is known.
+
+    Args:
+        workload: The thresholds.
+        known: Tables that are candidates or measured in any case.
+        largest: The most cells of such a table. A threshold without one gets none.
+
+    Returns:
+        The tables with their numbers of cells.
+
+    Example:
+        >>> from thresher.data.datasets import adult_schema
+        >>> work = Workload(adult_schema(), [Threshold(("age", "fnlwgt", "hours-per-week"))])
+        >>> [table.features for table in smallest_pairs(work, known=(), largest=10**6)]
+        [('age', 'hours-per-week')]
+    """
+    sets = {frozenset(table.features) for table in known}
+    found = {}
+    for threshold in workload:
+        if threshold.k == 1 or frozenset(threshold.features) in sets:
+            continue
+        pairs = list(marginals_of(threshold, 2, workload.schema))
+        if any(frozenset(pair.features) in sets for pair in pairs):
+            continue
+        cells = {pair: pair.query_count(workload.schema) for pair in pairs}
+        smallest = min(pairs, key=lambda pair: cells[pair])
+        if 1 < cells[smallest] <= largest:
+            found[smallest] = cells[smallest]
     return found
 
 

@@ -1,7 +1,8 @@
 """How much an error in a cell of a table matters to the answers of a workload."""
 
 from collections.abc import Collection, Iterator, Sequence
-from math import comb
+from functools import cache, cached_property
+from math import comb, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +12,7 @@ from thresher.mechanisms.adaptive_tables.candidates import (
     marginals_of,
     subsets_of,
 )
+from thresher.mechanisms.adaptive_tables.people import PeopleWeights
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.rows import RelaxedRows
@@ -19,10 +21,17 @@ from thresher.tables import Answers, AnswersOf
 from thresher.tables.listing import Same
 
 LARGEST_WEIGHED = 1 << 22
-"""The most cells of a marginal that is computed on D' to find weights; above, the weight is 1."""
+"""The most cells of a marginal that is computed whole on D' to find weights."""
+
+MOST_STEPS = 1 << 25
+"""The most steps of computing such marginals on D', all together: half a second.
+
+If a marginal is larger, or all together take more steps, the weights are computed on records that
+are drawn from D' (see `people`).
+"""
 
 ROWS_SAMPLED = 125
-"""About how many rows of D' the weights are computed from. More rows give the same weights."""
+"""About how many rows of D' are used for whole marginals. More rows give the same weights."""
 
 Weights = npt.NDArray[np.float32]
 
@@ -71,10 +80,7 @@ class ErrorWeights:
                 continue
             for whole in marginals_of(threshold, threshold.r, schema) if smaller else ():
                 parts = [table for table in smaller if {*table.features} <= {*whole.features}]
-                if whole.query_count(schema) > LARGEST_WEIGHED:
-                    of_weight_one.update(parts)
-                else:
-                    parts_of.setdefault(whole, []).extend(parts)
+                parts_of.setdefault(whole, []).extend(parts)
         # For each marginal of r features, the tables whose weights it takes part in.
         self._parts_of = {
             whole: weighed
@@ -82,11 +88,39 @@ class ErrorWeights:
             if (weighed := [table for table in dict.fromkeys(parts) if table not in of_weight_one])
         }
 
+        self._largest = max((w.query_count(schema) for w in self._parts_of), default=0)
+
+    @cached_property
+    def _by_people(self) -> PeopleWeights:
+        return PeopleWeights(self._schema, self._parts_of)
+
     def on(self, rows: RelaxedRows) -> AnswersOf:
         """The weights of the cells of every table, according to D'."""
         every = max(1, rows.count // ROWS_SAMPLED)
         sample = RelaxedRows(np.ascontiguousarray(rows.columns[:, ::every]), rows.sizes)
-        hardly_anyone = np.float32(1.0 / rows.count)
+        if self._largest > LARGEST_WEIGHED or self._steps(sample) > MOST_STEPS:
+            return self._on_people(rows)
+        return self._on_whole_marginals(sample, np.float32(1.0 / rows.count))
+
+    def _steps(self, sample: RelaxedRows) -> float:
+        """About how many nonzero cells all rows together have in all marginals."""
+        per_row = sample.nonzeros.per_row
+        positions = ([self._schema.index(name) for name in w.features] for w in self._parts_of)
+        return sample.count * sum(prod(per_row[f] for f in features) for features in positions)
+
+    def _on_people(self, rows: RelaxedRows) -> AnswersOf:
+        drawn = self._by_people.on(rows)
+
+        def weights_of(table: Threshold) -> Answers:
+            place = self._by_people.place(table)
+            if place is None:
+                return Same(1.0)
+            known = cache(lambda: drawn.of(place).reshape(table.shape(self._schema)))
+            return lambda slab: known()[slab.index]
+
+        return weights_of
+
+    def _on_whole_marginals(self, sample: RelaxedRows, hardly_anyone: np.float32) -> AnswersOf:
         found = _Shares(sample, self._schema)
         weights: dict[Threshold, Weights] = {}
         for whole, parts in self._parts_of.items():

@@ -8,16 +8,16 @@
 4. Answer from D', clamped to within a few standard deviations of the noisy tables.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
-from itertools import combinations
 from math import sqrt
 from typing import Any
 
 import numpy.typing as npt
 
+from thresher.mechanisms.adaptive_tables.candidate_answers import CandidateAnswers
 from thresher.mechanisms.adaptive_tables.error_weights import ErrorWeights
 from thresher.mechanisms.adaptive_tables.phases import (
     COMPILING,
@@ -41,6 +41,7 @@ from thresher.relaxed.projection import Stopping
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.prediction_error import detectable_error, prediction_error_of
 from thresher.release.sources import RowsAndTables, SyntheticRows, margins_of
+from thresher.schema import Schema
 from thresher.tables import AnswersOf, slabs_of
 
 ITERATIONS = 5
@@ -142,7 +143,7 @@ class AdaptiveTablesProcedure:
         """The table whose worst weighted error exceeds its noise to come by most, privately."""
         return access.select_table(
             list(self.plan.candidates),
-            SyntheticRows(rows, access.schema).table,
+            CandidateAnswers(rows, access.schema).table,
             self.plan.noise_to_come,
             weights_of=_when_asked(weights, rows),
             rho=self.plan.per_selection,
@@ -178,27 +179,22 @@ class AdaptiveTablesProcedure:
         )
         return Outcome(source, tuple(measured))
 
-    def informs_every_threshold(self, largest: int) -> bool:
-        """Whether tables say enough about every threshold.
+    @property
+    def measures_tables(self) -> bool:
+        """Whether more than one-way tables may be measured, if the workload asks for more."""
+        asks_for_more = any(threshold.k > 1 for threshold in self.workload)
+        return bool(self.plan.workload_tables or self.plan.candidates) or not asks_for_more
 
-        They do if the threshold's table itself is measured, or if that of two of its features is a
-        small candidate.
+    def asks(self, n: int) -> Workload:
+        """The workload; or the tables that may be measured, if counting those takes less memory.
 
-        Args:
-            largest: The most cells of a small candidate.
+        Most thresholds of a workload of thousands have too many cells to be candidates.
         """
-        measured = {frozenset(table.features) for table in self.plan.workload_tables}
-        candidates = {
-            frozenset(table.features)
-            for table, cells in self.plan.candidates.items()
-            if cells <= largest
-        }
-        return all(
-            threshold.k == 1
-            or frozenset(threshold.features) in measured
-            or any(frozenset(pair) in candidates for pair in combinations(threshold.features, 2))
-            for threshold in self.workload
-        )
+        schema = self.workload.schema
+        needed = [*self.plan.workload_tables, *self.plan.candidates]
+        if not needed or _pairs(needed, n, schema) >= _pairs(self.workload, n, schema):
+            return self.workload
+        return Workload(schema, dict.fromkeys(needed))
 
     def phases(self, n: int) -> tuple[Phase, ...]:
         """Counting, the fits before the rounds, and the rounds."""
@@ -218,7 +214,8 @@ class AdaptiveTablesProcedure:
         before = min(20.0 * ITERATIONS, usual * precision**0.4)
         after = plan.rounds * min(float(ITERATIONS), AFTER_ROUND_TAKEN * precision**0.1)
         one_way = len(plan.one_way) + len(plan.other_one_way)
-        work = Work.counting(n, self.workload) + Work.drawing(sum(tables) + int(chosen))
+        asked = self.asks(n)
+        work = Work.counting(n, asked) + Work.drawing(sum(tables) + int(chosen))
         work += Work.scoring(cells, len(plan.candidates), rows).times(plan.rounds)
         work += Work.stepping(width, rows).times(before + after)
         work += Work.fitting_tables(width, one_way, rows).times(SPARSE * (before + after))
@@ -227,7 +224,7 @@ class AdaptiveTablesProcedure:
         memory = 12 * 4 * width * rows + 4 * cells + (1 << 29)
         return Estimate(
             seconds=work.here(),
-            memory=int(memory + 20 * (sum(tables) + chosen)) + counting_memory(n, self.workload),
+            memory=int(memory + 20 * (sum(tables) + chosen)) + counting_memory(n, asked),
             advice="take fewer rounds or thresholds, or a smaller largest_table",
         )
 
@@ -239,3 +236,8 @@ def _when_asked(weights: ErrorWeights, rows: RelaxedRows) -> AnswersOf:
     """
     found = cache(lambda: weights.on(rows))
     return lambda table: found()(table)
+
+
+def _pairs(tables: Iterable[Threshold], n: int, schema: Schema) -> int:
+    """The most cells with records that the tables of n records have, all together."""
+    return sum(min(n, table.query_count(schema)) for table in tables)

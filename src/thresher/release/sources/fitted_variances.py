@@ -20,11 +20,19 @@ import numpy as np
 from thresher.privacy.measurements import Measurement, measured_queries, measured_tables
 from thresher.queries.condition import Condition
 from thresher.queries.threshold import Threshold
+from thresher.relaxed.rows import RelaxedRows
 from thresher.release.uncertainty import NORMAL_95, Codes, QueryKind, variance_in_cells
 from thresher.schema import Schema
 
 FITTED = 2.0
-"""D' is as far from a measurement as the measurement is from the truth: the variances add up."""
+"""D' is as far from a measurement as the measurement is from the truth: the variances add up.
+
+Where D' is further off (among hundreds of tables, a one-way table has little weight), the excess is
+added. It is public.
+"""
+
+MOST_CHECKED = 2
+"""The most features of a measured table that D' is compared with. Larger ones take too long."""
 
 MOST_EXPANDED = 10
 """The most features of an r-of-k query that is expanded into all of its marginals."""
@@ -40,6 +48,7 @@ class FittedVariances:
         prediction_error: The prediction error of D', if it is known.
         clamping: Measured tables that D' was not fitted to, but whose noisy cells limit the answers
             to single cells.
+        rows: D', to find out how well it fits the smaller tables, if that should count.
     """
 
     def __init__(
@@ -49,10 +58,14 @@ class FittedVariances:
         predicted: Iterable[Threshold],
         prediction_error: float | None,
         clamping: Iterable[Measurement] = (),
+        rows: RelaxedRows | None = None,
     ) -> None:
         self._schema = schema
         self._queries = _query_variances(fitted)
         self._cells = _cell_variances(fitted)
+        if rows is not None:
+            for table, excess in _excesses(fitted, rows, schema).items():
+                self._cells[table] += excess
         self._clamped = _cell_variances(clamping)
         if prediction_error is not None:
             for table in predicted:
@@ -157,6 +170,26 @@ def _cell_variances(measurements: Iterable[Measurement]) -> dict[Threshold, floa
     for m in measured_tables(measurements):
         cells[m.threshold] = _pooled(cells.get(m.threshold), m)
     return cells
+
+
+def _excesses(
+    fitted: Iterable[Measurement], rows: RelaxedRows, schema: Schema
+) -> dict[Threshold, float]:
+    """By how much the mean square difference of D' and small tables exceeds that of their noise.
+
+    A cell's weight in the mean is its share of people, as in `prediction_error`.
+    """
+    found: dict[Threshold, float] = {}
+    for m in measured_tables(fitted):
+        if m.threshold.k > MOST_CHECKED or m.threshold.r < m.threshold.k:
+            continue
+        blocks = [rows.block(schema.index(name)) for name in m.threshold.features]
+        says = blocks[0] @ blocks[1].T if len(blocks) == 2 else blocks[0].sum(axis=1)
+        says = says.astype(np.float64) / rows.count
+        squares = float((says * (says - m.answers) ** 2).sum()) / max(float(says.sum()), 1e-9)
+        if squares > FITTED * m.noise**2:  # up to there, it may be chance
+            found[m.threshold] = max(found.get(m.threshold, 0.0), squares - m.noise**2)
+    return found
 
 
 def _query_variances(

@@ -96,6 +96,7 @@ class RowsAndTables(SyntheticRows):
             _scored_marginals(workload),
             self.prediction_error,
             [m for m in measured_tables(measurements) if largest and m.counts.size > largest],
+            self.rows,
         )
 
     def parameters(self) -> Mapping[str, float | None]:
