@@ -43,6 +43,23 @@ def filling_takes_less(sparse: SparseRows, features: Sequence[int]) -> bool:
     return ADD_TO_CELL * float(combinations.sum()) < sparse.rows.count * float(cells)
 
 
+def walking_work(shape: Sequence[int], rows: int) -> float:
+    """About how many multiply-adds of a matrix product all answers of D' to an r-of-k table take.
+
+    It is known before there is a D', for rows that are as dense as those that RAP starts from: of d
+    values, about √(2d) are not zero.
+
+    Args:
+        shape: How many values each feature has.
+        rows: The number of rows of D'.
+    """
+    cells = float(math.prod(shape))
+    if cells < SMALLEST_FILLED:
+        return rows * cells
+    combinations = math.prod(min(size, math.sqrt(2 * size) + 0.5) for size in shape)
+    return rows * min(cells, ADD_TO_CELL * combinations)
+
+
 class FilledTable:
     """The marginal table of D' over some features, slab by slab, from its nonzero numbers.
 
@@ -102,10 +119,13 @@ class RowMarginals:
         sparse: D', with its nonzero numbers.
         schema: The features of D'.
         threshold: The threshold.
+
+    Attributes:
+        sparse: D'.
     """
 
     def __init__(self, sparse: SparseRows, schema: Schema, threshold: Threshold) -> None:
-        self._sparse, self._schema, self._names = sparse, schema, threshold.features
+        self.sparse, self._schema, self._names = sparse, schema, threshold.features
         self._tables: dict[Axes, FilledTable | WalkedTable] = {}
 
     def marginal(self, axes: Axes, slab: Slab) -> Table:
@@ -114,8 +134,8 @@ class RowMarginals:
             names = [self._names[axis] for axis in axes]
             features = [self._schema.index(name) for name in names]
             self._tables[axes] = (
-                FilledTable(self._sparse, features)
-                if filling_takes_less(self._sparse, features)
-                else WalkedTable(self._sparse.rows, self._schema, Threshold(names))
+                FilledTable(self.sparse, features)
+                if filling_takes_less(self.sparse, features)
+                else WalkedTable(self.sparse.rows, self._schema, Threshold(names))
             )
         return self._tables[axes](slab)
