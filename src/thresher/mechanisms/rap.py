@@ -24,6 +24,7 @@ from thresher.queries.workload import Workload
 from thresher.relaxed.marginal import listing_work
 from thresher.relaxed.projection import OPTIMISERS
 from thresher.relaxed.rows import RelaxedRows
+from thresher.relaxed.slab_marginals import walking_work
 from thresher.release.prediction_error import detectable_error, prediction_error_of
 from thresher.release.sources import SyntheticRows
 
@@ -239,15 +240,16 @@ class RAPProcedure:
         progress(number, self.rounds, f"misfit {projected.misfits[-1]:.2f}σ²")
         return projected.rows
 
-    def _looking(self) -> float:
-        """How many queries a look at the answers of D' takes the time of, if it walked them."""
-        schema, rows = self.workload.schema, self.synthetic_rows
-        return sum(
-            listing_work(threshold.query_count(schema), rows, self.n) / rows
-            if threshold.r == threshold.k
-            else threshold.query_count(schema)
-            for threshold in self.workload
-        )
+    def _looking(self) -> Work:
+        """A choice among all queries: marginals are searched, other tables are walked."""
+        schema, rows, work = self.workload.schema, self.synthetic_rows, Work(0.0)
+        for threshold in self.workload:
+            cells = threshold.query_count(schema)
+            if threshold.r == threshold.k:
+                work += Work.choosing(listing_work(cells, rows, self.n) / rows, rows)
+            else:
+                work += Work.walking(cells, walking_work(threshold.shape(schema), rows))
+        return work
 
     def estimate(self, n: int) -> Estimate:
         """Counting, a choice among all queries in every round, and the fits of D'."""
@@ -262,7 +264,7 @@ class RAPProcedure:
         if self.is_adaptive:
             looks = self.rounds * (1 if self.selection == "oneshot" else self.queries_per_round)
             measured = self.queries_per_round * self.rounds
-            work += Work.choosing(self._looking(), rows).times(looks)
+            work += self._looking().times(looks)
             work += Work.fitting_queries(measured / 2, rows).times(iterations)
         else:
             work += Work.drawing(queries)
