@@ -165,12 +165,10 @@ def test_a_scale_that_was_not_squared_is_caught(monkeypatch):
 
 
 def test_scores_that_are_not_divided_are_caught(monkeypatch):
-    honest = thresher.privacy.scores._score
+    honest = thresher.privacy.scores.score_walked
     monkeypatch.setattr(
-        thresher.privacy.scores, "_score",
-        lambda counts, answers, total, _, rounded, scores: honest(
-            counts, answers, total, 1, rounded, scores
-        ),
+        thresher.privacy.scores, "score_walked",
+        lambda counts, answers, total, _: honest(counts, answers, total, 1),
     )  # fmt: skip
     assert violations(TWO_ROWS) == {"score"}
 

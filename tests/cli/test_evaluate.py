@@ -69,6 +69,14 @@ def test_other_records_than_those_of_the_release(release, thresher):
     assert "warning: the release is of 300 records, and fewer.csv has 1" in done.err
 
 
+def test_how_long_it_takes_is_said_beforehand_if_that_is_long(release, thresher, monkeypatch):
+    assert "takes about" not in thresher("evaluate release people.csv").err
+    monkeypatch.setattr("thresher.cli.evaluate.WORTH_SAYING", 0.0)
+    done = thresher("evaluate release people.csv --json")
+    assert "comparing 27 queries takes about 0 s of processor time" in done.err
+    assert done.json["queries"] == 27
+
+
 MISTAKES = [
     ("evaluate release none.csv", "there is no file none.csv"),
     ("evaluate none people.csv", "none is not a release"),

@@ -19,11 +19,15 @@ from thresher.data.engines.address import without_secrets
 from thresher.data.persons import persons_in
 from thresher.data.private import PrivateData
 from thresher.evaluation.comparison import compare
+from thresher.evaluation.cost import comparing
 from thresher.evaluation.errors import Errors
 from thresher.queries.workload import Workload
 from thresher.release import Release, load
 
 STAMP = "NOT PRIVATE, NOT FOR PUBLICATION: computed from the private records"
+
+WORTH_SAYING = 5.0
+"""From so many seconds on, how long it takes is said beforehand."""
 
 
 def evaluate(
@@ -54,6 +58,9 @@ def evaluate(
             f"the release is of {published.n} {published.unit.counted}, and "
             f"{without_secrets(data)} has {n}"
         )
+    if (expected := comparing(published, work)).seconds > WORTH_SAYING:
+        seconds = expected.here()
+        say(f"comparing {work.query_count:,} queries takes about {seconds:.0f} s of processor time")
     with working("comparing"):
         compared = compare(published, records, work, seed)
     say(STAMP)

@@ -12,6 +12,7 @@ from thresher.data.exact import exact_table
 from thresher.data.known import counted_ahead
 from thresher.data.persons import PersonData
 from thresher.data.private import PrivateData
+from thresher.evaluation.bounded import can_be_bounded, largest_bounded_error, rows_behind
 from thresher.evaluation.searched import largest_error
 from thresher.parallel import in_order
 from thresher.privacy.persons import check_person, kept_rows
@@ -52,8 +53,8 @@ class Errors:
 def errors_of(answers_of: AnswersOf, records: PrivateData, workload: Workload) -> Errors:
     """Compare answers with the truth, threshold by threshold. Not for publication.
 
-    Tables are walked slab by slab; in marginals whose answers can be listed, the largest error is
-    searched.
+    The largest error of a marginal is searched if the answers can be listed, and that of a large
+    r-of-k table if they are those of D'. Other tables are walked slab by slab.
 
     Args:
         answers_of: The answers, such as those of `release.source.table`.
@@ -76,6 +77,12 @@ def errors_of(answers_of: AnswersOf, records: PrivateData, workload: Workload) -
             check_countable(threshold.shape(workload.schema), threshold)
             [table] = known.counts([threshold.features])
             return largest_error(table, answers, known.n)
+        sparse = rows_behind(answers)
+        if sparse is not None and can_be_bounded(threshold, workload.schema, sparse):
+            [table] = known.counts([threshold.features])
+            return largest_bounded_error(
+                table, threshold, sparse, workload.schema, known.n, _largest_gap
+            )
         truth = exact_table(known, threshold)
         gaps = (
             float(_largest_gap(truth(slab).reshape(-1), _flat(answers(slab)), known.n))
@@ -90,7 +97,8 @@ def _flat(table: Table) -> Table:
     return np.ascontiguousarray(table).reshape(-1)
 
 
-@numba.njit(cache=True, nogil=True)
+# Without a promise that no gap is NaN, the compiler takes one cell after the other.
+@numba.njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
 def _largest_gap(counts, answers, n):  # type: ignore[no-untyped-def]
     worst = 0.0
     for i in range(counts.size):

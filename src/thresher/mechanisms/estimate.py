@@ -130,6 +130,11 @@ class Work:
         return cls(cells * (6e-11 * rows + 3e-8))
 
     @classmethod
+    def walking(cls, cells: float, products: float) -> "Work":
+        """A look at so many cells, whose answers take so many multiply-adds of a product."""
+        return cls(1e-8 * cells + 6e-11 * products)
+
+    @classmethod
     def fitting_tables(cls, cells: float, tables: float, rows: int) -> "Work":
         """One iteration of a projection on so many tables: a gradient, and two looks."""
         return cls(cells * rows * (1.23e-10 + 2 * 4.6e-11) + tables * rows * (4.7e-7 + 2 * 2.2e-7))

@@ -26,6 +26,7 @@ from thresher.queries.query import Query
 from thresher.queries.workload import Workload
 from thresher.relaxed.projection import OPTIMISERS
 from thresher.relaxed.rows import RelaxedRows
+from thresher.relaxed.slab_marginals import walking_work
 from thresher.release.prediction_error import detectable_error, prediction_error_of
 from thresher.release.sources import SyntheticRows
 from thresher.schema import Schema
@@ -258,15 +259,16 @@ class RAPProcedure:
         progress(Step(ROUNDS, number, self.rounds, f"misfit {projected.misfits[-1]:.2f}σ²"))
         return projected.rows
 
-    def _looking(self) -> float:
-        """How many queries a look at the answers of D' takes the time of, if it walked them."""
-        cells = [threshold.query_count(self.workload.schema) for threshold in self.workload]
-        return float(
-            sum(
-                min(size, CELLS_PER_RECORD * self.n) if threshold.r == threshold.k else size
-                for threshold, size in zip(self.workload, cells, strict=True)
-            )
-        )
+    def _looking(self) -> Work:
+        """A choice among all queries: marginals are searched, other tables are walked."""
+        schema, rows, work = self.workload.schema, self.synthetic_rows, Work(0.0)
+        for threshold in self.workload:
+            cells = threshold.query_count(schema)
+            if threshold.r == threshold.k:
+                work += Work.choosing(min(cells, CELLS_PER_RECORD * self.n), rows)
+            else:
+                work += Work.walking(cells, walking_work(threshold.shape(schema), rows))
+        return work
 
     def phases(self, n: int) -> tuple[Phase, ...]:
         """Counting, and the rounds."""
@@ -285,7 +287,7 @@ class RAPProcedure:
         if self.is_adaptive:
             looks = self.rounds * (1 if self.selection == "oneshot" else self.queries_per_round)
             measured = self.queries_per_round * self.rounds
-            work += Work.choosing(self._looking(), rows).times(looks)
+            work += self._looking().times(looks)
             work += Work.fitting_queries(measured / 2, rows).times(iterations)
         else:
             work += Work.drawing(queries)

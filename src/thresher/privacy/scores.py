@@ -28,7 +28,7 @@ from thresher.privacy.searching import (
     score_listed,
     without_excluded,
 )
-from thresher.privacy.tally import EXCLUDED, ListedScores, largest_of
+from thresher.privacy.tally import EXCLUDED, ListedScores, Scores, largest_of
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.tables import AnswersOf, Slab, slabs_of
@@ -110,7 +110,7 @@ class WorkloadScores:
             largest[position] = max(largest[position], score)
         return largest
 
-    def __getitem__(self, index: int) -> npt.NDArray[np.int64] | ListedScores:
+    def __getitem__(self, index: int) -> Scores | ListedScores:
         position, slab = self._parts[index]
         try:
             return self._searched(index) if slab is None else self._walked(index, position, slab)
@@ -144,7 +144,7 @@ class WorkloadScores:
             parts.append(numbers[cells[here] - slab.first])
         return np.concatenate(parts)
 
-    def _walked(self, index: int, position: int, slab: Slab) -> npt.NDArray[np.int64]:
+    def _walked(self, index: int, position: int, slab: Slab) -> Scores:
         """The scores of a slab."""
         threshold = self._workload[position]
         # Every thread walks with tables of its own, which keep what its next slab needs.
@@ -158,17 +158,18 @@ class WorkloadScores:
         # Not-a-number, or memory beyond too short an array, would make scores that a record can
         # move by more than 1. What is refused here depends on the public answers alone.
         answers = _numbers(f"answers_of({threshold})", mine.answers(slab), slab.size)
-        total, scores = self._counted.total, np.empty(slab.size, dtype=np.int64)
-        width: type[np.signedinteger[Any]] = np.int32 if total < 2**31 else np.int64
-        rounded = np.empty(slab.size, dtype=width)
-        scale = self._counted.unit.scale
-        _score(mine.exact(slab).reshape(-1), answers, total, scale, rounded, scores)
+        rounded, scores = score_walked(
+            mine.exact(slab).reshape(-1), answers, self._counted.total, self._counted.unit.scale
+        )
         self._check_unchanged(index, hashlib.sha256(rounded.data).digest())
         if mine.weights is not None:
+            scores = scores.astype(np.int64, copy=False)
             weigh(scores, _numbers(f"weights_of({threshold})", mine.weights(slab), slab.size))
         excluded = self._excluded.get(position, NO_CELLS)
         here = slice(*np.searchsorted(excluded, (slab.first, slab.first + slab.size)))
-        scores[excluded[here] - slab.first] = EXCLUDED
+        if here.start < here.stop:
+            scores = scores.astype(np.int64, copy=False)
+            scores[excluded[here] - slab.first] = EXCLUDED
         return scores
 
     def _check_unchanged(self, index: int, mark: bytes) -> None:
@@ -204,14 +205,39 @@ def _numbers(given: str, values: npt.ArrayLike, size: int) -> npt.NDArray[np.flo
     with np.errstate(all="ignore"):
         # An object can give its memory away as its array; only an array is surely copied.
         numbers = np.array(np.asarray(values), dtype=np.float32).reshape(-1)
-    if numbers.size != size or np.isnan(numbers).any():
-        raise ParameterError(f"{given} must give a number for each query")
+        # The minimum of numbers one of which is not a number is none either.
+        if numbers.size != size or np.isnan(numbers.min()):
+            raise ParameterError(f"{given} must give a number for each query")
     return numbers
 
 
+def score_walked(
+    counts: npt.NDArray[Any], answers: npt.NDArray[np.float32], total: int, scale: int
+) -> tuple[npt.NDArray[Any], Scores]:
+    """N times each public answer, as a whole number; and |count - that| / S, rounded down.
+
+    Both are of the smallest type that surely holds them, which takes a fraction of the time.
+
+    Args:
+        counts: The counts, in int32 if all of them, and their differences, surely fit.
+        answers: The public answers. They are cut off at 0 and 1, so that scores stay small.
+        total: N, what counts are out of.
+        scale: S.
+    """
+    wide = np.int32 if counts.dtype == np.int32 and total < 2**30 else np.int64
+    rounded = np.empty(counts.size, dtype=np.uint16 if total < 2**16 else wide)
+    scores = np.empty(counts.size, dtype=wide)
+    _score(counts, answers, float(total), rounded, scores, wide(0))
+    if scale != 1:
+        scores //= scale
+    return rounded, scores
+
+
 @numba.njit(cache=True, nogil=True)
-def _score(counts, answers, total, scale, rounded, scores):  # type: ignore[no-untyped-def]
-    """|count - round(N·answer)| / S; answers are cut off at 0 and 1, so that scores stay small."""
+def _score(counts, answers, total, rounded, scores, zero):  # type: ignore[no-untyped-def]
+    """Whole numbers are of the type of `zero`."""
+    kind = type(zero)
     for i in range(counts.size):
-        rounded[i] = np.int64(np.rint(total * min(max(np.float64(answers[i]), 0.0), 1.0)))
-        scores[i] = abs(counts[i] - np.int64(rounded[i])) // scale
+        public = kind(np.rint(total * min(max(np.float64(answers[i]), 0.0), 1.0)))
+        rounded[i] = public
+        scores[i] = abs(kind(counts[i]) - public)

@@ -49,9 +49,13 @@ class WalkedTable:
         rows: D'; must not change while this object is used.
         schema: The features of D'.
         threshold: The threshold.
+
+    Attributes:
+        rows: D'.
     """
 
     def __init__(self, rows: RelaxedRows, schema: Schema, threshold: Threshold) -> None:
+        self.rows = rows
         self._table = TableOnRows(rows, schema, threshold)
 
     def __call__(self, slab: Slab) -> Table:

@@ -1,6 +1,6 @@
 """What D' answers: to single queries of any kind, and to all queries of a threshold in slabs."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from math import comb
 
@@ -14,10 +14,10 @@ from thresher.relaxed.heavy_cells import SparseRows
 from thresher.relaxed.marginal import MarginalOnRows, WalkedTable
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.selected import SelectedQueries, answers
+from thresher.relaxed.slab_marginals import RowMarginals, filling_takes_less
 from thresher.relaxed.surrogate import threshold_by_counting
 from thresher.schema import Schema
-from thresher.tables.slabs import Slab
-from thresher.tables.threshold_table import Answers, Axes, Table, ThresholdTable, coefficient
+from thresher.tables.threshold_table import Answers, ThresholdTable, coefficient
 
 BATCH = 1 << 14
 
@@ -65,28 +65,16 @@ def row_table(
         1.0
     """
     k, r = threshold.k, threshold.r
-    weight = sum(comb(k, i) * abs(coefficient(i, r)) for i in range(r, k + 1))
-    if 1 < r < k and weight <= HEAVIEST_SUM:
-        # One matrix product of the full size and many small ones, in place of several full ones.
-        return ThresholdTable(_RowMarginals(rows, schema, threshold), k, r)
+    sparse = sparse or SparseRows(rows)
     if r == k:
-        return MarginalOnRows(sparse or SparseRows(rows), schema, threshold)
+        return MarginalOnRows(sparse, schema, threshold)
+    weight = sum(comb(k, i) * abs(coefficient(i, r)) for i in range(r, k + 1))
+    features = [schema.index(name) for name in threshold.features]
+    # Of the marginals, one has the full size. So they take less work than r products of that size
+    # if r > 1, or if the nonzero numbers of D' are few.
+    if weight <= HEAVIEST_SUM and (r > 1 or filling_takes_less(sparse, features)):
+        return ThresholdTable(RowMarginals(sparse, schema, threshold), k, r)
     return WalkedTable(rows, schema, threshold)
-
-
-class _RowMarginals:
-    """The marginal tables of D' over subsets of a threshold's features."""
-
-    def __init__(self, rows: RelaxedRows, schema: Schema, threshold: Threshold) -> None:
-        self._rows, self._schema, self._features = rows, schema, threshold.features
-        self._tables: dict[Axes, Callable[[Slab], Table]] = {}
-
-    def marginal(self, axes: Axes, slab: Slab) -> Table:
-        """The part of a marginal table that lies in a slab."""
-        if axes not in self._tables:
-            whole = Threshold(self._features[axis] for axis in axes)
-            self._tables[axes] = WalkedTable(self._rows, self._schema, whole)
-        return self._tables[axes](slab)
 
 
 def answer_queries(rows: RelaxedRows, schema: Schema, queries: Iterable[Query]) -> Iterator[float]:

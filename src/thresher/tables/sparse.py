@@ -83,7 +83,7 @@ class SparseTable:
         if counts is None:
             ordered, starts = _runs(np.sort(cells))
             return cls(shape, ordered[starts], np.diff(starts, append=len(ordered)))
-        order = np.argsort(cells, kind="stable")
+        order = np.argsort(cells)
         ordered, starts = _runs(cells[order])
         sums = np.add.reduceat(counts[order], starts) if len(starts) else counts[:0]
         return cls(shape, ordered[starts], sums)

@@ -9,7 +9,8 @@ least r of k events", with the events x_f = y_f.)
 """
 
 import math
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,11 +24,14 @@ from thresher.tables.slabs import MEMORY_CEILING, Slab
 Table = npt.NDArray[np.number[Any]]
 Axes = tuple[int, ...]
 
-MOST_REMEMBERED = MEMORY_CEILING // 32
-"""The most cells of sums that are remembered from one slab for the next.
+MOST_REMEMBERED = MEMORY_CEILING // 64
+"""The most cells of sums that are remembered from one slab for others.
 
 A table over k features has about 2^k such sums, so for large k not all of them fit.
 """
+
+WORTH_COMPILING = 1 << 16
+"""In tables of so many cells, a compiled kernel adds up. To load it takes half a second."""
 
 Answers = Callable[[Slab], Table]
 """The answers to all consistent queries of one threshold, slab by slab."""
@@ -57,8 +61,8 @@ def coefficient(i: int, r: int) -> int:
 class ThresholdTable:
     """The table of all consistent queries of an r-of-k threshold, one slab at a time.
 
-    Sums over axes that do not change from one slab to the next are remembered for it. So walking
-    in order is fastest, but the cells of a slab do not depend on the order.
+    Sums over axes that do not change from one slab to another are remembered, the latest first. So
+    walking in order is fastest, but the cells of a slab do not depend on the order.
 
     Args:
         marginals: The marginal tables over subsets of the threshold's k axes.
@@ -68,16 +72,12 @@ class ThresholdTable:
 
     def __init__(self, marginals: Marginals, k: int, r: int) -> None:
         self.marginals, self.k, self.r = marginals, k, r
-        self._remembered: dict[tuple[Axes, Axes, Slab], Table] = {}
-        self._for_next: dict[tuple[Axes, Axes, Slab], Table] = {}
-        self._cells_for_next = 0
+        self._remembered: OrderedDict[tuple[Axes, Axes, Slab], Table] = OrderedDict()
+        self._cells_remembered = 0
 
     def __call__(self, slab: Slab) -> Table:
         """The cells of a slab."""
-        self._for_next, self._cells_for_next = {}, 0
-        table = self._sum(slab, chosen=(), free=tuple(range(self.k)))
-        self._remembered = self._for_next
-        return table
+        return self._sum(slab, chosen=(), free=tuple(range(self.k)))
 
     def _sum(self, slab: Slab, chosen: Axes, free: Axes) -> Table:
         """Σ over all A with chosen ⊆ A ⊆ chosen ∪ free, as a table over chosen ∪ free.
@@ -90,21 +90,45 @@ class ThresholdTable:
         if weight != 1:
             total *= weight
         if len(axes) > self.r:
-            for i, axis in enumerate(free):
-                rest = self._recalled(slab, chosen + free[:i], free[i + 1 :])
-                total += np.expand_dims(rest, axes.index(axis))
+            lacking = [
+                self._recalled(slab, chosen + free[:i], free[i + 1 :]) for i in range(len(free))
+            ]
+            add = _add_compiled if math.prod(slab.table) >= WORTH_COMPILING else _add
+            add(total, lacking, [axes.index(axis) for axis in free])
         return total
 
     def _recalled(self, slab: Slab, chosen: Axes, free: Axes) -> Table:
-        """The same sum, taken from the previous slab if that had it too."""
+        """The same sum, taken from an earlier slab if one had it too."""
         key = (chosen, free, slab.onto(chosen + free))
         table = self._remembered.get(key)
-        if table is None:
-            table = self._sum(slab, chosen, free)
-        if self._cells_for_next + table.size <= MOST_REMEMBERED:
-            self._for_next[key] = table
-            self._cells_for_next += table.size
+        if table is not None:
+            self._remembered.move_to_end(key)
+            return table
+        table = self._sum(slab, chosen, free)
+        if table.size <= MOST_REMEMBERED:
+            self._remembered[key] = table
+            self._cells_remembered += table.size
+        while self._cells_remembered > MOST_REMEMBERED:
+            self._cells_remembered -= self._remembered.popitem(last=False)[1].size
         return table
+
+
+def _add(total: Table, lacking: Sequence[Table], axes: Sequence[int]) -> None:
+    """Add tables that each lack one axis of `total`, in order."""
+    for table, axis in zip(lacking, axes, strict=True):
+        total += np.expand_dims(table, axis)
+
+
+def _add_compiled(total: Table, lacking: Sequence[Table], axes: Sequence[int]) -> None:
+    """The same, to the last bit, by a kernel."""
+    tables = (total, *lacking)
+    if len({table.dtype for table in tables}) > 1 or not all(t.flags.c_contiguous for t in tables):
+        _add(total, lacking, axes)
+        return
+    # numba takes half a second to import, and small tables do without.
+    from thresher.tables.broadcast_kernels import add_lacking
+
+    add_lacking(total, tuple(lacking), tuple(axes))
 
 
 def check_fits(threshold: Threshold, schema: Schema, memory: int = MEMORY_CEILING) -> None:
