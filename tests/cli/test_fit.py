@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
+from thresher.cli import paying
 from thresher.mechanisms import MECHANISMS
 from thresher.privacy.budget import rho_of
 from thresher.privacy.journal import Journal
 from thresher.privacy.ledger import Ledger
+from thresher.progress import display
 from thresher.release.folder import load
 
 FIT = "fit people.csv --schema s.json --workload w.json"
@@ -185,6 +187,16 @@ def interrupt(monkeypatch, fault, call=2):
     monkeypatch.setattr(Journal, "announce", announce)
 
 
+def test_progress_is_on_standard_error_and_json_alone_on_standard_output(fit, monkeypatch):
+    monkeypatch.setattr(display, "PATIENCE", 0.0)
+    monkeypatch.setattr(display, "EVERY", 0.001)
+    told = fit(f"--rho 1 --rounds 9 --queries-per-round 1 {ROWS} -o release --json")
+    assert told.json["rounds"] == 9
+    lines = told.err.splitlines()
+    assert all(line.startswith("thresher: ") for line in lines)
+    assert any(" left" in line for line in lines), lines
+
+
 def test_ctrl_c_and_resume(fit, monkeypatch, thresher):
     ledger = Ledger.create("book", Fraction(1))
     words = f"--rho 1/2 --ledger book {SMALL} -o release --json"
@@ -193,9 +205,11 @@ def test_ctrl_c_and_resume(fit, monkeypatch, thresher):
         told = fit(words)
     assert told.status == 130
     assert told.out == ""
-    assert told.err.splitlines()[-1] == (
-        "thresher: interrupted; what was paid for is kept: go on with --resume"
-    )
+    *_, last = told.err.splitlines()
+    kept, _, command = last.partition(" --resume: ")
+    assert kept == "thresher: interrupted; what was paid for is kept: go on with"
+    assert command.startswith("thresher fit people.csv ")
+    assert command.endswith(f"{words} --resume")
     assert ledger.spent == Fraction(1, 4)
     told = fit(words)
     assert told.status == 2
@@ -203,9 +217,18 @@ def test_ctrl_c_and_resume(fit, monkeypatch, thresher):
     other = fit(f"--rho 1/3 --ledger book {SMALL} -o release --resume")
     assert other.status == 2
     assert "is the journal of another fit" in other.err
-    assert fit(f"{words} --resume").json["rho"] == 0.5
+    assert thresher(command.removeprefix("thresher ")).json["rho"] == 0.5
     assert ledger.spent == Fraction(1, 2)
     assert not Path("release.partial").exists()
+
+
+def test_the_command_that_resumes_has_no_password(monkeypatch):
+    address = "postgresql://ann:secret@db.example/census#people"
+    words = ["fit", address, "-o", "my release", "--resume"]
+    monkeypatch.setattr("sys.argv", ["/usr/bin/thresher", *words])
+    assert paying.command_to_resume() == (
+        "thresher fit 'postgresql://db.example/census#people' -o 'my release' --resume"
+    )
 
 
 def test_ctrl_c_before_anything_is_paid(fit, monkeypatch):

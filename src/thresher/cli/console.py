@@ -63,10 +63,10 @@ def warn(text: str) -> None:
 
 
 @contextmanager
-def counting(task: str) -> Iterator[Callable[[int], None]]:
-    """Follow the reading of records: how many there are so far."""
+def counting(task: str, what: str = "records") -> Iterator[Callable[[int], None]]:
+    """Follow the reading of records or the like: how many there are so far."""
     with _followed(task) as shown:
-        yield lambda rows: shown.tell(f"{rows:,} records")
+        yield lambda rows: shown.tell(f"{rows:,} {what}")
 
 
 @contextmanager

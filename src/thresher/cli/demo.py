@@ -34,10 +34,12 @@ def demo() -> None:
     Example:
         thresher demo
     """
-    records = datasets.adult()
+    with working("reading the built-in data"):
+        records = datasets.adult()
     work = Workload.random(records.schema, k=3, size=64, seed=253)
     show(f"ADULT: {records.n:,} people, {len(records.schema)} features.")
     show(f"The workload: {len(work)} random 3-way marginals, {work.query_count:,} queries.")
+    show("Fitting: noisy one-way tables, then the workload's tables, then rounds of the worst …")
     began = time.perf_counter()
     with phases_of("fitting") as progress:
         # Fewer rows and rounds than by default, for the sake of those who wait.
@@ -51,6 +53,8 @@ def demo() -> None:
         f"Spent: rho = {float(release.spent):.5f} of zCDP, that is epsilon = {release.epsilon:g} "
         f"at delta = {float(release.delta):.1e}. Asking the release costs nothing more."
     )
+    show()
+    show("Fitting the baselines at the same budget: all 0, and Gaussian noise on every answer …")
     with working("fitting the baselines"):
         baselines = {kind.name: kind(epsilon=1.0).fit(records, work) for kind in BASELINES}
     published = {"thresher": release, **baselines}
@@ -62,7 +66,7 @@ def demo() -> None:
         show(f"      truth {exact_answer(records, query):.4f};   {answers}")
     show()
     show("The largest error over all queries of the workload:")
-    with working("comparing all answers"):
+    with working("comparing all answers with the truth"):
         worst = {n: errors_of(p.source.table, records, work).max for n, p in published.items()}
     for name, error in worst.items():
         show(f"  {name:20} {error:.4f}")

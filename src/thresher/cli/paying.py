@@ -2,7 +2,9 @@
 
 import fcntl
 import json
+import shlex
 import shutil
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -80,7 +82,9 @@ class Run:
         except KeyboardInterrupt:
             if not journal_holds_payment(self.journal):
                 raise
-            raise Interrupted("what was paid for is kept: go on with --resume") from None
+            raise Interrupted(
+                f"what was paid for is kept: go on with --resume: {command_to_resume()}"
+            ) from None
         finally:
             self._forget_unpaid()
 
@@ -187,6 +191,12 @@ def spent(release: Release, output: Path, seconds: float) -> dict[str, Any]:
         "delta": float(release.delta),
         "seconds": round(seconds, 3),
     }
+
+
+def command_to_resume() -> str:
+    """The command line of this run with --resume, without passwords."""
+    words = [without_secrets(word) for word in sys.argv[1:] if word != "--resume"]
+    return shlex.join(["thresher", *words, "--resume"])
 
 
 def given(**settings: Any) -> dict[str, Any]:

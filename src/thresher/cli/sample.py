@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from thresher.cli.console import print_json, show
+from thresher.cli.console import print_json, show, working
 from thresher.cli.options import AsJson, ReleaseFolder, usable_path
 from thresher.errors import ParameterError
 from thresher.release import load
@@ -52,19 +52,21 @@ def sample(
     if output.suffix not in (".csv", ".parquet"):
         raise ParameterError(f"{output}: the kind of file is told by its ending: .csv or .parquet")
     published = load(release)
-    records = published.sample(rows, seed, labels=labels)
+    with working(f"drawing {rows:,} records"):
+        records = published.sample(rows, seed, labels=labels)
     with_extra = [feature for feature in published.schema if feature.extra]
     if not labels:
         # Missing values make pandas turn whole numbers into floats. Files keep them whole.
         whole = {f.name: "Int64" for f in with_extra if isinstance(f, IntegerRange)}
         records = records.astype(whole)
+    mixed = {feature.name: str for feature in with_extra if labels}
     try:
-        if output.suffix == ".csv":
-            write_csv(records, output, escape=escape)
-        else:
-            # A Parquet column has one type: numbers beside words such as "missing" become words.
-            mixed = {f.name: str for f in with_extra if labels}
-            records.astype(mixed).to_parquet(output, index=False)
+        with working(f"writing {output}"):
+            if output.suffix == ".csv":
+                write_csv(records, output, escape=escape)
+            else:
+                # A Parquet column has one type: numbers beside words ("missing") become words.
+                records.astype(mixed).to_parquet(output, index=False)
     except OSError as fault:
         raise ParameterError(f"{output} cannot be written: {fault.strerror}") from None
     if as_json:

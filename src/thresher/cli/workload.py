@@ -1,11 +1,12 @@
 """`thresher workload`: write down many thresholds in one line."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from thresher.cli.console import print_json, show, warn
+from thresher.cli.console import counting, print_json, show, warn
 from thresher.cli.inputs import load_schema
 from thresher.cli.lines import lines_of
 from thresher.cli.options import AsJson, usable_path
@@ -169,7 +170,8 @@ def from_log(
     """
     features = load_schema("adult", schema)
     try:
-        whole = History.from_log(lines_of(log), features)
+        with counting(f"reading {log}", "queries") as progress:
+            whole = History.from_log(_counted(lines_of(log), progress), features)
         history = whole.asked_at_least(at_least)
     except QueryError as fault:
         raise QueryError(f"{log}: {fault}") from None
@@ -203,6 +205,14 @@ def all_thresholds(
             show(str(filtered))
         work = filtered.kept
     _write(work, output, as_json)
+
+
+def _counted(lines: Iterator[str], progress: Callable[[int], None]) -> Iterator[str]:
+    """The same lines; whoever follows is told how many were read."""
+    for number, line in enumerate(lines, 1):
+        yield line
+        if number % 1000 == 0:
+            progress(number)
 
 
 def _distribution(name: str, seed: int, schema: Schema) -> FeatureDistribution:

@@ -38,7 +38,9 @@ def compare(
         baseline = kind(rho=release.budget.rho)
         try:
             randomness = InsecureSeededRandomness(seed)
-            fitted = baseline.fit(records, workload, unit=release.unit, randomness=randomness)
+            fitted = baseline.fit(
+                records, workload, unit=release.unit, randomness=randomness, progress=False
+            )
         except ResourceError:
             continue
         compared[kind.name] = errors_of(fitted.source.table, truth, workload)

@@ -4,7 +4,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -99,14 +99,15 @@ class Display(Follower):
         self._lock = threading.Lock()
         self._timeline = Timeline(clock)
         self._latest = Step("")
-        self._surface = surface_for(self.now)
+        self._surface = Surface(self.now)
+        self._shown = ExitStack()
 
     def __enter__(self) -> Self:
-        self._surface.__enter__()
+        self._surface = self._shown.enter_context(surface_for(self.now))
         return self
 
     def __exit__(self, *fault: Any) -> None:
-        self._surface.__exit__(*fault)
+        self._shown.close()
 
     def expect(self, phases: Sequence[Phase]) -> None:
         """Learn which phases come."""
@@ -195,11 +196,25 @@ class Surface:
         """Something was done; the phase is the one that is under way now."""
 
 
-def surface_for(now: Callable[[], Shown]) -> Surface:
-    """What suits the place where the program runs."""
-    if _in_notebook():
-        return _Notebook(now)
-    return _Bar(now) if sys.stderr.isatty() else _Lines(now)
+_one_at_a_time = threading.Lock()
+
+
+@contextmanager
+def surface_for(now: Callable[[], Shown]) -> Iterator[Surface]:
+    """What suits the place where the program runs. Work inside other work that is shown is not.
+
+    Args:
+        now: Says what there is to show.
+    """
+    if not _one_at_a_time.acquire(blocking=False):
+        yield Surface(now)
+        return
+    try:
+        suited = _Notebook if _in_notebook() else _Bar if sys.stderr.isatty() else _Lines
+        with suited(now) as surface:
+            yield surface
+    finally:
+        _one_at_a_time.release()
 
 
 class _Looking(Surface):

@@ -72,9 +72,8 @@ class Fit(Task):
 
     def fitted(self, records: Records, workload: Workload, mechanism: Mechanism) -> Release:
         """Fit, with the task's own noise."""
-        return mechanism.fit(
-            records, workload, randomness=InsecureSeededRandomness(self.noise_seed)
-        )
+        noise = InsecureSeededRandomness(self.noise_seed)
+        return mechanism.fit(records, workload, randomness=noise, progress=False)
 
     def mechanism_for(self, workload: Workload, **changes: Any) -> Mechanism:
         """The mechanism with the parameters of the task."""

@@ -116,6 +116,8 @@ class AdaptiveTablesProcedure:
             rows = fits(rows, partial(self._fit, rows, measured, BEFORE_ROUNDS), keep=keep)
         weights = ErrorWeights(self.workload, plan.candidates if plan.rounds else ())
         predictions: list[Prediction] = []
+        if plan.rounds:
+            progress(Step(ROUNDS, 0, plan.rounds))
         for number in range(1, plan.rounds + 1):
             table = self._select(access, rows, weights)
             latest = access.measure([table], rho=plan.per_measurement)
