@@ -21,6 +21,7 @@ from thresher.privacy.access import Access
 from thresher.privacy.measurements import Measurement, measured_queries
 from thresher.queries.query import Query
 from thresher.queries.workload import Workload
+from thresher.relaxed.compilation import telling_of_compilation
 from thresher.relaxed.marginal import listing_work
 from thresher.relaxed.projection import OPTIMISERS
 from thresher.relaxed.rows import RelaxedRows
@@ -183,6 +184,10 @@ class RAPProcedure:
 
     def run(self, access: Access, progress: Progress) -> Outcome:
         """Algorithm 1: T rounds of selection, measurement and projection."""
+        with telling_of_compilation(lambda: progress(0, self.rounds, "compiling kernels (once)")):
+            return self._run(access, progress)
+
+    def _run(self, access: Access, progress: Progress) -> Outcome:
         rows = RelaxedRows.uniform(
             access.schema.sizes, self.synthetic_rows, np.random.default_rng(self.seed)
         )
