@@ -46,7 +46,7 @@ ONE_WAY_TAKEN, BEFORE_ROUNDS_TAKEN, AFTER_ROUND_TAKEN, USUAL_PRECISION = 5, 40, 
 tables before the rounds, and after a round, where n√ρ is 7000 (ADULT at ε = 1). With less noise
 they take more, up to their limits."""
 
-SPARSE = 0.45
+SPARSE = 0.38
 """What a fit of D' by its nonzero entries takes of one by matrix products, for the estimate."""
 
 BEFORE_ROUNDS = Projector("sparse", stopping=Stopping(iterations=20 * ITERATIONS))
