@@ -16,7 +16,7 @@ if hasattr(os, "sched_setaffinity"):
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
 import time  # noqa: E402
-from collections.abc import Callable, Iterator  # noqa: E402
+from collections.abc import Callable, Iterator, Sequence  # noqa: E402
 from dataclasses import dataclass  # noqa: E402
 
 import numpy as np  # noqa: E402
@@ -131,29 +131,37 @@ def compare_tables() -> None:
     starts = {"dense": dense, "8 values": few_values(ROWS, 8), "2 values": few_values(ROWS, 2)}
     for r in (3, 2, 1):
         tables = [threshold_on(features, r) for features in chosen]
-        misfit = Misfit(
-            tuple(
-                TableTarget(SCHEMA, t, np.zeros(t.shape(SCHEMA), np.float32), 1.0) for t in tables
-            ),
-            SIZES,
-        )
+        targets = [
+            TableTarget(SCHEMA, t, np.zeros(t.shape(SCHEMA), np.float32), 1.0) for t in tables
+        ]
+        misfit = Misfit(targets, SIZES)
         for name, rows in starts.items() if r == 3 else [("dense", dense)]:
             spent = best_time(lambda m=misfit, x=rows: m.residuals(x.columns, gradient), 3) / 1e3
             as_dense = 3 * len(misfit) * ROWS / spent / 1e9
-            taken = _steps(rows, chosen) * ROWS / spent / 1e9 if rows is not dense else as_dense
+            taken = _steps(rows, tables, targets) / spent / 1e9
             print(
                 f"r = {r}, {name:8}: {len(misfit):9,} queries {spent:6.3f} s, "
                 f"{100 * as_dense / best:4.0f} % of the peak, {100 * taken / best:3.0f} % by steps"
             )
 
 
-def _steps(rows: RelaxedRows, tables: list[tuple[int, ...]]) -> float:
-    """Multiply-adds for each row by nonzero entries: the tables, and all their derivatives."""
-    nonzero, total = rows.nonzeros.per_row, 0.0
-    for features in tables:
-        combinations = float(np.prod([nonzero[feature] for feature in features]))
-        total += combinations
-        total += sum(SIZES[feature] * combinations / nonzero[feature] for feature in features)
+def _steps(rows: RelaxedRows, tables: list[Threshold], targets: Sequence[TableTarget]) -> int:
+    """Multiply-adds that are really taken on all rows, for tables and all their derivatives.
+
+    By nonzero entries, a table takes one for each combination of nonzero values of a row, and the
+    derivatives by a feature one for each combination of the others and each of its values.
+    """
+    lengths = np.diff(rows.nonzeros.starts, axis=1).astype(np.int64)
+    total = 0
+    for table, target in zip(tables, targets, strict=True):
+        if not target.work(rows, with_gradient=True).is_sparse:
+            total += 3 * len(target) * rows.count
+            continue
+        features = [SCHEMA.index(name) for name in table.features]
+        total += int(lengths[features].prod(axis=0).sum())
+        for feature in features:
+            others = [other for other in features if other != feature]
+            total += SIZES[feature] * int(lengths[others].prod(axis=0).sum())
     return total
 
 

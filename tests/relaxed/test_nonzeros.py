@@ -9,10 +9,12 @@ from thresher.queries import Threshold
 from thresher.relaxed import targets
 from thresher.relaxed.nonzeros import Gradient
 from thresher.relaxed.projection import Stopping, project
+from thresher.relaxed.row_answers import row_table
 from thresher.relaxed.rows import RelaxedRows
-from thresher.relaxed.tables import TableOnRows, threshold_table
+from thresher.relaxed.tables import TableOnRows, nonzeros_take_less, threshold_table
 from thresher.relaxed.targets import Misfit, TableTarget
 from thresher.schema import IntegerRange, Schema
+from thresher.tables import slabs_of
 
 SIZES = (4, 3, 1, 2, 5)
 NAMES = "abcde"
@@ -44,6 +46,16 @@ def test_a_marginal_is_that_of_matrix_products(threshold, count, seed):
     found = rows.nonzeros.marginal(positions(threshold))
     expected = threshold_table(rows, SCHEMA, threshold).ravel()
     np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("features", ["ade", "eab", "bade"])
+def test_a_whole_table_of_sparse_rows_is_made_from_them_with_the_same_answers(features):
+    codes = np.random.default_rng(0).integers(SIZES, size=(70, 5))
+    rows, threshold = RelaxedRows.from_codes(SIZES, codes), Threshold(tuple(features))
+    assert nonzeros_take_less(rows, SCHEMA, threshold)
+    [whole] = slabs_of(threshold.shape(SCHEMA))
+    found = row_table(rows, SCHEMA, threshold)(whole)
+    np.testing.assert_allclose(found, threshold_table(rows, SCHEMA, threshold), atol=1e-6)
 
 
 @settings(max_examples=40, deadline=None)

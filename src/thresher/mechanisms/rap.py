@@ -21,9 +21,10 @@ from thresher.mechanisms.procedure import Outcome, Progress, counting_and_rounds
 from thresher.mechanisms.projector import Projector
 from thresher.privacy.access import Access
 from thresher.privacy.measurements import Measurement, measured_queries
-from thresher.progress import ROUNDS, Phase, Step
+from thresher.progress import COMPILING, ROUNDS, Phase, Step
 from thresher.queries.query import Query
 from thresher.queries.workload import Workload
+from thresher.relaxed.compilation import telling_of_compilation
 from thresher.relaxed.projection import OPTIMISERS
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.slab_marginals import walking_work
@@ -201,7 +202,10 @@ class RAPProcedure:
 
     def run(self, access: Access, progress: Progress, fits: Fits | None = None) -> Outcome:
         """Algorithm 1: T rounds of selection, measurement and projection."""
-        fits = fits or Fits()
+        with telling_of_compilation(lambda: progress(Step(COMPILING))):
+            return self._run(access, progress, fits or Fits())
+
+    def _run(self, access: Access, progress: Progress, fits: Fits) -> Outcome:
         rows = RelaxedRows.uniform(
             access.schema.sizes, self.synthetic_rows, np.random.default_rng(self.seed)
         )

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 COUNTING = "counting the records"
 """The phase in which private records are read and counted. Its pace says nothing about others."""
 
+COMPILING = "compiling kernels (once)"
+"""What the first fit after an installation does before anything else."""
+
 ROUNDS = "rounds"
 """The phase of selection, measurement and fit, again and again."""
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from thresher.queries.threshold import Threshold
 from thresher.relaxed.heavy_cells import SparseRows
 from thresher.relaxed.rows import RelaxedRows
-from thresher.relaxed.tables import TableOnRows
+from thresher.relaxed.tables import TableOnRows, nonzeros_take_less
 from thresher.schema import Schema
 from thresher.tables.listing import Cells, ListedAnswers
 from thresher.tables.slabs import Slab, slabs_of
@@ -70,8 +70,9 @@ class WalkedTable:
 class MarginalOnRows:
     """The marginal table of D' over some features, in slabs or as a list.
 
-    In slabs, an answer is a float32 matrix product. Where a search found it, it is a sum in double
-    precision, rounded to float32. So the two can differ in the last digits of float32.
+    In slabs, an answer is a float32 sum, by a matrix product or, for a whole table, by the nonzero
+    entries of D'. Where a search found it, it is a sum in double precision, rounded to float32. So
+    the two can differ in the last digits of float32.
 
     Args:
         sparse: D', with its nonzero numbers.
@@ -89,7 +90,12 @@ class MarginalOnRows:
         return WalkedTable(self._sparse.rows, self._schema, self._threshold)
 
     def __call__(self, slab: Slab) -> Table:
-        """The answers to the cells of a slab, by a matrix product."""
+        """The answers to the cells of a slab."""
+        rows = self._sparse.rows
+        if slab.shape == self._threshold.shape(self._schema) and nonzeros_take_less(
+            rows, self._schema, self._threshold
+        ):
+            return rows.nonzeros.marginal(self._features).reshape(slab.shape)
         return self._walked(slab)
 
     def listed(self, least: float) -> ListedAnswers:

@@ -9,15 +9,14 @@ d_f · Π_{g ≠ f} z_g multiply-adds.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thresher.relaxed.nonzero_kernels import add_transposed, fill, list_rows, raise_to_largest
-from thresher.relaxed.nonzero_kernels import pull_back as pull_back_kernel
+from thresher.relaxed import nonzero_kernels as kernels
 
 Array = NDArray[Any]
 
@@ -58,7 +57,7 @@ class Gradient:
         """Add what was kept by row to `columns`."""
         for feature, by_row in self._by_row.items():
             begin, end = self._offsets[feature : feature + 2]
-            add_transposed(self.columns[begin:end], by_row)
+            kernels.add_transposed(self.columns[begin:end], by_row)
         self._by_row.clear()
 
 
@@ -80,7 +79,7 @@ class Nonzeros:
 
     sizes: tuple[int, ...]
     starts: NDArray[np.int32]
-    codes: NDArray[np.int32]
+    codes: NDArray[np.uint32]
     shares: NDArray[np.float32]
 
     @classmethod
@@ -88,8 +87,8 @@ class Nonzeros:
         """List the nonzero entries of D' (d' × n')."""
         total = int(np.count_nonzero(columns))
         starts = np.empty((len(sizes), columns.shape[1] + 1), np.int32)
-        codes, shares = np.empty(total, np.int32), np.empty(total, np.float32)
-        list_rows(columns, _offsets(sizes), starts, codes, shares)
+        codes, shares = np.empty(total, np.uint32), np.empty(total, np.float32)
+        kernels.list_rows(columns, _offsets(sizes), starts, codes, shares)
         return cls(sizes, starts, codes, shares)
 
     @property
@@ -103,7 +102,7 @@ class Nonzeros:
         means: list[float] = ((self.starts[:, -1] - self.starts[:, 0]) / self.count).tolist()
         return tuple(means)
 
-    def work(self, features: Sequence[int], with_gradient: bool) -> float:
+    def work(self, features: Sequence[int], with_gradient: bool = False) -> float:
         """About the work for one row of a marginal, in multiply-adds of a matrix product.
 
         Args:
@@ -123,25 +122,27 @@ class Nonzeros:
         Args:
             features: The features in the order of the axes, by position.
         """
-        shape = [self.sizes[feature] for feature in features]
-        strides = _strides(shape)
-        # The longest lists belong to the innermost loop.
-        last = max(range(len(features)), key=lambda axis: self.per_row[features[axis]])
-        others = [axis for axis in range(len(features)) if axis != last]
-        table = np.zeros(prod(shape), np.float32)
-        fill(
-            np.array([features[axis] for axis in others], np.int32),
-            strides[others],
-            features[last],
-            strides[last],
+        walk = self._walk(features)
+        table = np.zeros(walk.cells, np.float32)
+        kernels.fill(
+            walk.features,
+            walk.strides,
+            walk.last,
+            walk.last_stride,
             self.starts,
             self.codes,
             self.shares,
             np.float32(1.0 / self.count),
-            *_room([shape[axis] for axis in others]),
+            np.empty(walk.combinations, np.uint64),
+            np.empty(walk.combinations, np.float32),
             table,
         )
         return table
+
+    def _walk(self, features: Sequence[int]) -> "_Walk":
+        """The longest lists belong to the innermost loop."""
+        last = max(features, key=self.per_row.__getitem__)
+        return _walk(self.sizes, tuple(features), last)
 
     def largest_within(
         self, features: Sequence[int], parts: Iterable[Sequence[int]]
@@ -163,10 +164,10 @@ class Nonzeros:
             part_shape = [self.sizes[feature] for feature in part]
             stride_of = dict(zip(part, _strides(part_shape).tolist(), strict=True))
             largest = np.zeros(prod(part_shape), np.float32)
-            raise_to_largest(
+            kernels.raise_to_largest(
                 np.array(features, np.int32),
                 _strides(shape),
-                np.array([stride_of.get(feature, 0) for feature in features], np.int64),
+                np.array([stride_of.get(feature, 0) for feature in features], np.uint64),
                 self.starts,
                 self.codes,
                 self.shares,
@@ -195,7 +196,7 @@ class Nonzeros:
         """
         for axis, feature in enumerate(features):
             moved = np.ascontiguousarray(np.moveaxis(pull, axis, -1))
-            pull_back_kernel(
+            kernels.pull_back(
                 np.array([other for other in features if other != feature], np.int32),
                 _strides(moved.shape)[:-1],
                 self.starts,
@@ -208,14 +209,50 @@ class Nonzeros:
             )
 
 
+@dataclass(frozen=True, eq=False)
+class _Walk:
+    """The way of a kernel through the cells of a table.
+
+    Attributes:
+        features: All features but one, in the order of the loops.
+        strides: From one value of each to the next in the table.
+        last: The feature of the innermost loop.
+        last_stride: Its stride.
+        cells: How many cells the table has.
+        combinations: How many values of `features` there are.
+    """
+
+    features: NDArray[np.int32]
+    strides: NDArray[np.uint64]
+    last: int
+    last_stride: np.uint64
+    cells: int
+    combinations: int
+
+
+@lru_cache(maxsize=1 << 14)
+def _walk(sizes: tuple[int, ...], features: tuple[int, ...], last: int) -> _Walk:
+    strides = _strides([sizes[feature] for feature in features])
+    others = [axis for axis, feature in enumerate(features) if feature != last]
+    combinations = prod(sizes[features[axis]] for axis in others)
+    return _Walk(
+        features=np.array([features[axis] for axis in others], np.int32),
+        strides=strides[others],
+        last=last,
+        last_stride=strides[features.index(last)],
+        cells=combinations * sizes[last],
+        combinations=combinations,
+    )
+
+
 def _offsets(sizes: Sequence[int]) -> NDArray[np.int64]:
     return np.cumsum([0, *sizes], dtype=np.int64)
 
 
-def _strides(shape: Sequence[int]) -> NDArray[np.int64]:
-    return np.array([prod(shape[axis + 1 :]) for axis in range(len(shape))], np.int64)
+def _strides(shape: Sequence[int]) -> NDArray[np.uint64]:
+    return np.array([prod(shape[axis + 1 :]) for axis in range(len(shape))], np.uint64)
 
 
-def _room(shape: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Room for all combinations of values of some features."""
-    return np.empty(prod(shape), np.int64), np.empty(prod(shape), np.float32)
+def _room(shape: Sequence[int]) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
+    """Room for all combinations of values of some features, and three more."""
+    return np.empty(prod(shape) + 3, np.uint64), np.empty(prod(shape) + 3, np.float32)

@@ -5,7 +5,6 @@ from thresher.mechanisms.estimate import Work, slowness
 from thresher.progress import COUNTING, ROUNDS, Phase
 from thresher.queries.workload import Workload
 
-COMPILING = "compiling kernels (once)"
 ONE_WAY = "one-way tables"
 WORKLOAD_TABLES = "the workload's tables"
 

@@ -20,7 +20,6 @@ import numpy.typing as npt
 from thresher.mechanisms.adaptive_tables.candidate_answers import CandidateAnswers
 from thresher.mechanisms.adaptive_tables.error_weights import ErrorWeights
 from thresher.mechanisms.adaptive_tables.phases import (
-    COMPILING,
     ONE_WAY,
     WORKLOAD_TABLES,
     phases_of,
@@ -33,7 +32,7 @@ from thresher.mechanisms.procedure import Outcome, Progress, is_late
 from thresher.mechanisms.projector import Projector
 from thresher.privacy.access import Access
 from thresher.privacy.measurements import Measurement
-from thresher.progress import ROUNDS, Phase, Step
+from thresher.progress import COMPILING, ROUNDS, Phase, Step
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.compilation import telling_of_compilation
@@ -56,7 +55,7 @@ ONE_WAY_TAKEN, BEFORE_ROUNDS_TAKEN, AFTER_ROUND_TAKEN, USUAL_PRECISION = 5, 40, 
 tables before the rounds, and after a round, where n√ρ is 7000 (ADULT at ε = 1). With less noise
 they take more, up to their limits."""
 
-SPARSE = 0.45
+SPARSE = 0.38
 """What a fit of D' by its nonzero entries takes of one by matrix products, for the estimate."""
 
 BEFORE_ROUNDS = Projector("sparse", stopping=Stopping(iterations=20 * ITERATIONS))
