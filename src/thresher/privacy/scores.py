@@ -3,7 +3,7 @@
 Tables are walked slab by slab, or searched (see `searching`) where that takes less work. A table
 with r < k is always walked: few of its scores are 0. So what is asked of the public answers is the
 same whatever the records are: slab by slab in a fixed order, and again where a chosen query stands.
-A sampler that skips cells would have to bound scores by private counts. Walking is fast enough.
+A sampler that skips cells would have to bound scores by private counts.
 
 A score is |count - round(N · answer)| / S, rounded down, times a public weight of at most 1 and
 rounded down again. N is what counts are out of, which is public, so the rounded answer is public,
