@@ -5,10 +5,10 @@ the product of the one-way tables, with hardly a number that is 0, as adaptive t
 eight tables only); and a sample of records. `python -m benchmarks.search walk` looks at every cell
 of the 5-way marginals of ADULT instead, which takes about a minute.
 
-`python -m benchmarks.search thresholds` is about tables with r < k, all of whose cells are looked
-at: the largest error of 64 thresholds over five features of ADULT. `… loans` fits RAP (16,16) on 64
-1-of-4 thresholds of `loans_like` and looks for its present error; it takes about a quarter of an
-hour on one core. `THRESHER_CORES=2` in the environment uses two.
+`python -m benchmarks.search thresholds` is about r < k: the largest error of 64 thresholds over
+five features of ADULT. `… loans` fits RAP (16,16) on 64 1-of-4 thresholds of `loans_like` and looks
+for its present error; it takes almost an hour on one core. `THRESHER_CORES=2` in the environment
+uses two.
 """
 
 import os

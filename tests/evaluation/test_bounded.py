@@ -134,3 +134,6 @@ def test_only_shares_have_bounds():
         assert module.can_be_bounded(threshold, schema, shares)
     assert not module.can_be_bounded(threshold, schema, shares)
     assert rows_behind(lambda slab: 0) is None
+    walked = rows_behind(row_table(rows, schema, Threshold([*"abc"], 1)))
+    assert walked is not None
+    assert walked.rows is rows

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import thresher.privacy.scores as module
+import thresher.privacy.tally as tally_module
 import thresher.relaxed.slab_marginals as slab_marginals
 import thresher.tables.threshold_table as threshold_table_module
 from thresher.data.exact import exact_answers
@@ -49,9 +50,15 @@ def test_a_score_is_what_the_definition_says_in_every_type(total, pairs, scale, 
         assert score == abs(count - public) // scale
 
 
-@given(st.lists(st.integers(-50, 5000), min_size=1), st.integers(1, 5))
-def test_levels_are_counted_alike_in_both_types(levels, often):
+@given(st.lists(st.integers(-50, 5000), min_size=1), st.integers(1, 5), st.sampled_from([0, 2**16]))
+def test_levels_are_counted_alike_in_both_types(levels, often, few):
     scores = np.repeat(np.array(levels, dtype=np.int64), often)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tally_module, "FEW_LEVELS", few)
+        check_levels(scores)
+
+
+def check_levels(scores):
     expected = np.unique(scores, return_counts=True)
     marked = np.append(scores, [EXCLUDED] * 3)
     for given_scores in (scores, scores.astype(np.int32), marked):

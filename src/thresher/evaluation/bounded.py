@@ -143,12 +143,18 @@ def largest_bounded_error(
 def _ordered(
     table: SparseTable, threshold: Threshold, sparse: SparseRows, schema: Schema, n: int
 ) -> tuple[int, ...]:
-    """The axes: first and last those with the most values that are not too common."""
+    """The axes: first and last those with the most values that are not too common.
+
+    The tables without one of them must fit into memory, which those of the longest axes do.
+    """
+    cells = math.prod(table.shape)
 
     def many(axis: int) -> float:
+        if cells // table.shape[axis] > MOST_KEPT:
+            return 0.0
         shares = sparse.rows.block(schema.index(threshold.features[axis])).mean(axis=1)
-        common = max(table.onto((axis,)).counts.max() / n, float(shares.max()))
-        return table.shape[axis] * (1.0 - common)
+        common = max(float(table.onto((axis,)).counts.max()) / n, float(shares.max()))
+        return 1.0 + table.shape[axis] * (1.0 - min(1.0, common))
 
     last, first, *others = sorted(range(threshold.k), key=many, reverse=True)
     return first, *sorted(others), last

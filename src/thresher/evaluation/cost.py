@@ -5,7 +5,6 @@ from thresher.mechanisms.baselines import GaussianJoint, GaussianPerQuery
 from thresher.mechanisms.estimate import Work, available_memory
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
-from thresher.relaxed.slab_marginals import walking_work
 from thresher.release import Release
 from thresher.schema import Schema
 
@@ -48,8 +47,7 @@ def comparing(release: Release, workload: Workload) -> Work:
 def _of_rows(threshold: Threshold, schema: Schema, rows: int) -> Work:
     """The largest error of the answers of D', walked or bounded."""
     shape, cells = sorted(threshold.shape(schema)), threshold.query_count(schema)
-    walking = Work.walking(cells, walking_work(shape, rows))
+    walking = Work.walking(cells, rows * cells)
     if cells < SMALLEST_BOUNDED or cells // shape[-2] > MOST_KEPT:
         return walking
-    smaller = [Work.walking(cells / d, walking_work(shape, rows) / d) for d in shape[-2:]]
-    return walking.times(LEFT_OPEN) + smaller[0] + smaller[1]
+    return walking.times(LEFT_OPEN + 1 / shape[-1] + 1 / shape[-2])

@@ -132,7 +132,7 @@ class Work:
     @classmethod
     def walking(cls, cells: float, products: float) -> "Work":
         """A look at so many cells, whose answers take so many multiply-adds of a product."""
-        return cls(1e-8 * cells + 6e-11 * products)
+        return cls(1e-8 * cells + 3.5e-11 * products)
 
     @classmethod
     def fitting_tables(cls, cells: float, tables: float, rows: int) -> "Work":

@@ -1,6 +1,9 @@
 """How wrong public answers are: an integer score for every query of a workload.
 
-Tables are walked slab by slab, or searched (see `searching`) where that takes less work.
+Tables are walked slab by slab, or searched (see `searching`) where that takes less work. A table
+with r < k is always walked: few of its scores are 0. So what is asked of the public answers is the
+same whatever the records are: slab by slab in a fixed order, and again where a chosen query stands.
+A sampler that skips cells would have to bound scores by private counts.
 
 A score is |count - round(N · answer)| / S, rounded down, times a public weight of at most 1 and
 rounded down again. N is what counts are out of, which is public, so the rounded answer is public,
@@ -163,8 +166,9 @@ class WorkloadScores:
         )
         self._check_unchanged(index, hashlib.sha256(rounded.data).digest())
         if mine.weights is not None:
-            scores = scores.astype(np.int64, copy=False)
-            weigh(scores, _numbers(f"weights_of({threshold})", mine.weights(slab), slab.size))
+            wide = scores.astype(np.int64, copy=False)
+            weigh(wide, _numbers(f"weights_of({threshold})", mine.weights(slab), slab.size))
+            scores = wide
         excluded = self._excluded.get(position, NO_CELLS)
         here = slice(*np.searchsorted(excluded, (slab.first, slab.first + slab.size)))
         if here.start < here.stop:
@@ -213,7 +217,7 @@ def _numbers(given: str, values: npt.ArrayLike, size: int) -> npt.NDArray[np.flo
 
 def score_walked(
     counts: npt.NDArray[Any], answers: npt.NDArray[np.float32], total: int, scale: int
-) -> tuple[npt.NDArray[Any], Scores]:
+) -> tuple[Scores, Scores]:
     """N times each public answer, as a whole number; and |count - that| / S, rounded down.
 
     Both are of the smallest type that surely holds them, which takes a fraction of the time.
@@ -224,10 +228,10 @@ def score_walked(
         total: N, what counts are out of.
         scale: S.
     """
-    wide = np.int32 if counts.dtype == np.int32 and total < 2**30 else np.int64
-    rounded = np.empty(counts.size, dtype=np.uint16 if total < 2**16 else wide)
-    scores = np.empty(counts.size, dtype=wide)
-    _score(counts, answers, float(total), rounded, scores, wide(0))
+    is_small = counts.dtype == np.int32 and total < 2**30
+    scores: Scores = np.empty(counts.size, dtype=np.int32 if is_small else np.int64)
+    rounded: Scores = np.empty(counts.size, dtype=np.uint16 if total < 2**16 else scores.dtype)
+    _score(counts, answers, float(total), rounded, scores, scores.dtype.type(0))
     if scale != 1:
         scores //= scale
     return rounded, scores

@@ -23,8 +23,10 @@ EXCLUDED: Final = int(np.iinfo(np.int64).min)
 HIGHEST_LEVEL: Final = 2**61
 
 AT_ONCE: Final = 4
-"""Neighbouring scores are counted in different places, because they are often equal: a processor
-waits before it can add to a number that it has just written."""
+"""Neighbouring scores are counted in so many different places, because they are often equal: a
+processor waits before it can add to a number that it has just written. A power of two."""
+FEW_LEVELS: Final = 2**16
+"""With more levels, one place for each takes memory enough."""
 
 
 def excluding(scores: Scores, positions: Iterable[int]) -> NDArray[np.int64]:
@@ -113,7 +115,8 @@ def tallied(scores: Scores | ListedScores) -> Tally:
     if low <= high and max(-low, high) > HIGHEST_LEVEL:
         raise ParameterError("scores must lie between -2^61 and 2^61.")
     if low <= high and high - low < max(4 * flat.size, 2**12):
-        sizes = np.zeros((AT_ONCE, high - low + 1), dtype=np.int64)
+        places = AT_ONCE if high - low < FEW_LEVELS else 1
+        sizes = np.zeros((places, high - low + 1), dtype=np.int64)
         _tally(flat, low, sizes)
         added = sizes.sum(axis=0)
         levels = np.flatnonzero(added)
@@ -150,7 +153,7 @@ def integers(scores: Scores) -> NDArray[np.int64]:
 
 
 @njit(cache=True, nogil=True)
-def lowest_and_highest(scores: NDArray[np.int64]) -> tuple[int, int]:
+def lowest_and_highest(scores: Scores) -> tuple[int, int]:
     """The range of the scores that are not `EXCLUDED`; upside down if there are none."""
     low, high = np.iinfo(np.int64).max, EXCLUDED
     for score in scores:
@@ -160,8 +163,9 @@ def lowest_and_highest(scores: NDArray[np.int64]) -> tuple[int, int]:
 
 
 @njit(cache=True, nogil=True)
-def _tally(scores: NDArray[np.int64], low: int, sizes: NDArray[np.int64]) -> None:
+def _tally(scores: Scores, low: int, sizes: NDArray[np.int64]) -> None:
+    mask = sizes.shape[0] - 1
     for i in range(scores.size):
         score = scores[i]
         if score != EXCLUDED:
-            sizes[i % AT_ONCE, score - low] += 1
+            sizes[i & mask, score - low] += 1
