@@ -87,7 +87,7 @@ def by_kernels(monkeypatch):
     monkeypatch.setattr(slab_marginals, "SMALLEST_FILLED", 1)
     monkeypatch.setattr(slab_marginals, "ADD_TO_CELL", 1e-3)
     monkeypatch.setattr(threshold_table_module, "WORTH_COMPILING", 1)
-    monkeypatch.setattr(module, "slabs_of", lambda shape: slabs_of(shape, 100))
+    monkeypatch.setattr(module, "slabs_of", lambda shape: slabs_of(shape, 500))
     monkeypatch.setattr(module, "WORTH_SHARING", 1)
     monkeypatch.setenv("THRESHER_CORES", "2")
 
