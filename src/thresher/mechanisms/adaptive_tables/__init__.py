@@ -7,7 +7,9 @@ Replacing one record changes two cells of a marginal table, so measuring the who
 - `procedure`: what is done, step by step.
 - `plan`: the public rules and constants that decide what is measured, with their evidence.
 - `candidates`: the tables that may be measured.
-- `error_weights`: how much an error in a cell of a table matters to the workload's answers.
+- `candidate_answers`: what D' answers to them.
+- `error_weights`: how much an error in a cell of a table matters to the workload's answers; by
+  `people` (with `people_kernels`) where tables are too large to be computed whole.
 - `start`: the first D', near the product of the one-way tables.
 """
 
