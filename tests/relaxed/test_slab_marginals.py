@@ -1,4 +1,4 @@
-"""Slabs filled from the nonzero numbers of D', against matrix products."""
+"""Slabs filled from few numbers of each row of D', against matrix products."""
 
 import math
 
@@ -12,10 +12,10 @@ from thresher.queries import Threshold
 from thresher.relaxed.heavy_cells import SparseRows
 from thresher.relaxed.row_answers import row_table
 from thresher.relaxed.rows import RelaxedRows
-from thresher.relaxed.slab_marginals import FilledTable, filling_takes_less
+from thresher.relaxed.slab_marginals import FilledAnswers, FilledTable, filling_takes_less
 from thresher.relaxed.tables import threshold_table
 from thresher.schema import IntegerRange, Schema
-from thresher.tables import ThresholdTable, slabs_of
+from thresher.tables import slabs_of
 
 
 def schema_of(*sizes):
@@ -27,7 +27,7 @@ def schema_of(*sizes):
 
 @st.composite
 def relaxed(draw):
-    """Rows with many zeros or none, and a threshold over some of their features."""
+    """Rows with many zeros, many equal numbers or neither, and a threshold over their features."""
     sizes = tuple(draw(st.lists(st.integers(1, 6), min_size=1, max_size=5)))
     source = np.random.default_rng(draw(st.integers(0, 1000)))
     rows = RelaxedRows.uniform(sizes, draw(st.integers(1, 9)), source)
@@ -35,6 +35,10 @@ def relaxed(draw):
         rows = RelaxedRows.from_codes(
             sizes, np.array([[source.integers(size) for size in sizes] for _ in range(4)])
         )
+    if draw(st.booleans()):
+        # Half of the mass is spread evenly, as a projection does with values that nobody asked for.
+        even = np.concatenate([np.full((size, rows.count), 1.0 / size) for size in sizes])
+        rows = RelaxedRows((0.5 * rows.columns + 0.5 * even).astype(np.float32), sizes)
     axes = draw(st.permutations(range(len(sizes))))[: draw(st.integers(1, len(sizes)))]
     return rows, axes
 
@@ -46,7 +50,8 @@ def test_slabs_of_any_size_are_those_of_the_matrix_product(drawn, cells, long):
     whole = threshold_table(rows, schema, Threshold([schema.names[axis] for axis in axes]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "LONG", long)
-        table = FilledTable(SparseRows(rows), axes)
+        columns = [SparseRows(rows).columns(axis) for axis in axes]
+        table = FilledTable(columns, np.full(rows.count, 1.0 / rows.count, np.float32))
         for slab in slabs_of(whole.shape, cells):
             found = table(slab)
             assert found.dtype == np.float32
@@ -72,10 +77,28 @@ def test_thresholds_made_from_them_are_those_of_the_matrix_product(drawn, cells,
 def test_nonzero_numbers_are_used_where_they_are_few():
     schema = schema_of(50, 50, 50)
     few = RelaxedRows.from_codes(schema.sizes, np.zeros((9, 3), dtype=int))
-    many = RelaxedRows(np.full((150, 9), 0.02, np.float32), schema.sizes)
+    source = np.random.default_rng(0)
+    drawn = source.dirichlet(np.full(50, 10.0), (3, 9)).transpose(0, 2, 1).reshape(150, 9)
+    many = RelaxedRows(drawn.astype(np.float32), schema.sizes)
     assert math.prod(schema.sizes) >= module.SMALLEST_FILLED
     for rows, is_filled in ((few, True), (many, False)):
         assert filling_takes_less(SparseRows(rows), (0, 1, 2)) is is_filled
         table = row_table(rows, schema, Threshold(schema.names, 1))
-        assert isinstance(table, ThresholdTable) is is_filled
+        assert isinstance(table, FilledAnswers) is is_filled
     assert not filling_takes_less(SparseRows(few), (0, 1))
+
+
+def test_a_share_that_most_values_have_is_not_filled_in():
+    """As after a projection: no number of D' is 0, and most values of a row have the same."""
+    schema = schema_of(60, 60, 60)
+    columns = np.full((180, 9), 0.01, np.float32)
+    columns[::60] = 0.41
+    rows = RelaxedRows(columns, schema.sizes)
+    assert filling_takes_less(SparseRows(rows), (0, 1, 2))
+    for r in (1, 2):
+        threshold = Threshold(schema.names, r)
+        table = row_table(rows, schema, threshold)
+        assert isinstance(table, FilledAnswers)
+        whole = threshold_table(rows, schema, threshold)
+        for slab in slabs_of(whole.shape, 70_000):
+            assert table(slab) == pytest.approx(whole[slab.index], abs=1e-6)

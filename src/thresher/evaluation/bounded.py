@@ -24,7 +24,7 @@ from thresher.queries.threshold import Threshold
 from thresher.relaxed.heavy_cells import SparseRows
 from thresher.relaxed.marginal import WalkedTable
 from thresher.relaxed.row_answers import row_table
-from thresher.relaxed.slab_marginals import RowMarginals
+from thresher.relaxed.slab_marginals import FilledAnswers, RowMarginals
 from thresher.schema import Schema
 from thresher.tables import Slab, SparseTable, ThresholdTable, slabs_of, threshold_counts
 from thresher.tables.threshold_table import Answers
@@ -102,6 +102,8 @@ def rows_behind(answers: object) -> SparseRows | None:
     """The D' whose answers to a threshold with r < k these are, or None if they are no D's."""
     if isinstance(answers, ThresholdTable) and isinstance(answers.marginals, RowMarginals):
         return answers.marginals.sparse
+    if isinstance(answers, FilledAnswers):
+        return answers.sparse
     return SparseRows(answers.rows) if isinstance(answers, WalkedTable) else None
 
 

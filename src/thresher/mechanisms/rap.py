@@ -263,20 +263,15 @@ class RAPProcedure:
         progress(Step(ROUNDS, number, self.rounds, f"misfit {projected.misfits[-1]:.2f}σ²"))
         return projected.rows
 
-    def _looking(self, is_first: bool) -> Work:
-        """A choice among all queries: marginals are searched, other tables are walked.
-
-        D' has many zeros at the start, and few once it has been fitted.
-        """
+    def _looking(self) -> Work:
+        """A choice among all queries: marginals are searched, other tables are walked."""
         schema, rows, work = self.workload.schema, self.synthetic_rows, Work(0.0)
         for threshold in self.workload:
             cells = threshold.query_count(schema)
             if threshold.r == threshold.k:
                 work += Work.choosing(min(cells, CELLS_PER_RECORD * self.n), rows)
             else:
-                shape = threshold.shape(schema)
-                products = walking_work(shape, rows) if is_first else float(rows * cells)
-                work += Work.walking(cells, products)
+                work += Work.walking(cells, walking_work(threshold.shape(schema), rows))
         return work
 
     def phases(self, n: int) -> tuple[Phase, ...]:
@@ -296,7 +291,7 @@ class RAPProcedure:
         if self.is_adaptive:
             looks = self.rounds * (1 if self.selection == "oneshot" else self.queries_per_round)
             measured = self.queries_per_round * self.rounds
-            work += self._looking(True) + self._looking(False).times(looks - 1)
+            work += self._looking().times(looks)
             work += Work.fitting_queries(measured / 2, rows).times(iterations)
         else:
             work += Work.drawing(queries)

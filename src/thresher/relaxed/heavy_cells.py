@@ -70,6 +70,29 @@ class SparseColumns:
         return np.diff(self.starts)
 
 
+@dataclass(frozen=True, eq=False)
+class Deviations:
+    """One feature's columns of D' as a share of each row that most values have, and the rest.
+
+    Attributes:
+        base: That share, row by row; all 0 if D' has fewer nonzero numbers than others.
+        columns: What the shares of the other values deviate from it.
+    """
+
+    base: NDArray[np.float32]
+    columns: SparseColumns
+
+    @classmethod
+    def of(cls, block: NDArray[np.float32], nonzeros: SparseColumns) -> "Deviations":
+        """Those of a block of columns (values × rows), whose nonzero numbers are known."""
+        middle = block.shape[0] // 2
+        # A share that most values have is the median.
+        base = np.partition(block, middle, axis=0)[middle]
+        if np.count_nonzero(block != base) >= len(nonzeros.codes):
+            return cls(np.zeros_like(base), nonzeros)
+        return cls(base, SparseColumns.of(block - base))
+
+
 class SparseRows:
     """The nonzero numbers of D', feature by feature, found when they are first needed.
 
@@ -86,6 +109,7 @@ class SparseRows:
     def __init__(self, rows: RelaxedRows) -> None:
         self.rows = rows
         self._columns: dict[int, SparseColumns] = {}
+        self._deviations: dict[int, Deviations] = {}
         self._row_major: dict[int, NDArray[np.float32]] = {}
 
     def columns(self, feature: int) -> SparseColumns:
@@ -93,6 +117,13 @@ class SparseRows:
         if feature not in self._columns:
             self._columns[feature] = SparseColumns.of(self.rows.block(feature))
         return self._columns[feature]
+
+    def deviations(self, feature: int) -> Deviations:
+        """The numbers of one feature as a share that most values have, and the rest."""
+        if feature not in self._deviations:
+            block = self.rows.block(feature)
+            self._deviations[feature] = Deviations.of(block, self.columns(feature))
+        return self._deviations[feature]
 
     def heavy_cells(
         self, features: Sequence[int], least: float, most_steps: float = math.inf

@@ -1,6 +1,6 @@
-"""The kernel that fills a slab of a marginal table from the nonzero numbers of D'.
+"""The kernel that fills a slab of a table from few numbers of each row of D'.
 
-A row of D' gives the product of its numbers to each combination of its nonzero values. The values
+A row gives the product of its numbers to each combination of their values. The values
 of the last axes are combined once for each row, and then shifted by each combination of the first
 axes. So the innermost loop is long, and writes to cells that are near each other.
 """
@@ -72,20 +72,20 @@ def fill_slab(
     lows: Array,
     sizes: Array,
     cut: int,
-    scale: np.float32,
+    weights_of_rows: Array,
     room: Array,
     table: Array,
 ) -> None:
-    """Add the mass of every row to a slab of a table.
+    """Add the products of every row to a slab of a table.
 
     Args:
         starts: Where the numbers of each axis and row start (axes × (rows + 1)).
-        codes: The values of the nonzero numbers, ascending for each axis and row.
+        codes: The values that have them, ascending for each axis and row.
         shares: The numbers.
         lows: The first value of each axis that lies in the slab.
         sizes: How many values of each axis do.
         cut: How many axes are among the first ones.
-        scale: What each row's mass is multiplied by.
+        weights_of_rows: What each row's products are multiplied by.
         room: How many combinations of the first, and of the last, axes a row can have.
         table: The slab, flat.
     """
@@ -95,9 +95,9 @@ def fill_slab(
     for axis in range(cut, sizes.size):
         width *= sizes[axis]
     for row in range(starts.shape[1] - 1):
-        places[0], weights[0] = 0, scale
+        places[0], weights[0] = 0, weights_of_rows[row]
         number = _combine(starts, codes, shares, row, range(cut), lows, sizes, places, weights)
-        if number == 0:
+        if number == 0 or weights_of_rows[row] == 0:
             continue
         ends[0], end_weights[0] = 0, np.float32(1.0)
         last = _combine(

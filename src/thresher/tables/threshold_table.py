@@ -9,6 +9,7 @@ least r of k events", with the events x_f = y_f.)
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -58,22 +59,25 @@ def coefficient(i: int, r: int) -> int:
     return (-1) ** (i - r) * math.comb(i - 1, r - 1) if i >= r else 0
 
 
-class ThresholdTable:
-    """The table of all consistent queries of an r-of-k threshold, one slab at a time.
+class SubsetSums(ABC):
+    """A table that is a sum of tables over subsets of its axes, one slab at a time.
 
     Sums over axes that do not change from one slab to another are remembered, the latest first. So
     walking in order is fastest, but the cells of a slab do not depend on the order.
 
     Args:
-        marginals: The marginal tables over subsets of the threshold's k axes.
         k: The number of axes.
-        r: How many of the k values must match.
+        least: How many axes the smallest subsets have.
     """
 
-    def __init__(self, marginals: Marginals, k: int, r: int) -> None:
-        self.marginals, self.k, self.r = marginals, k, r
+    def __init__(self, k: int, least: int) -> None:
+        self.k, self._least = k, least
         self._remembered: OrderedDict[tuple[Axes, Axes, Slab], Table] = OrderedDict()
         self._cells_remembered = 0
+
+    @abstractmethod
+    def term(self, axes: Axes, slab: Slab) -> Table:
+        """The part of the table over `axes` that lies in `slab`, as a fresh array."""
 
     def __call__(self, slab: Slab) -> Table:
         """The cells of a slab."""
@@ -85,11 +89,8 @@ class ThresholdTable:
         Each A other than the largest is visited once: through the first free axis that it lacks.
         """
         axes = chosen + free
-        total = self.marginals.marginal(axes, slab.onto(axes))
-        weight = coefficient(len(axes), self.r)
-        if weight != 1:
-            total *= weight
-        if len(axes) > self.r:
+        total = self.term(axes, slab.onto(axes))
+        if len(axes) > self._least:
             lacking = [
                 self._recalled(slab, chosen + free[:i], free[i + 1 :]) for i in range(len(free))
             ]
@@ -110,6 +111,28 @@ class ThresholdTable:
             self._cells_remembered += table.size
         while self._cells_remembered > MOST_REMEMBERED:
             self._cells_remembered -= self._remembered.popitem(last=False)[1].size
+        return table
+
+
+class ThresholdTable(SubsetSums):
+    """The table of all consistent queries of an r-of-k threshold, one slab at a time.
+
+    Args:
+        marginals: The marginal tables over subsets of the threshold's k axes.
+        k: The number of axes.
+        r: How many of the k values must match.
+    """
+
+    def __init__(self, marginals: Marginals, k: int, r: int) -> None:
+        super().__init__(k, least=r)
+        self.marginals, self.r = marginals, r
+
+    def term(self, axes: Axes, slab: Slab) -> Table:
+        """A marginal, times its weight."""
+        table = self.marginals.marginal(axes, slab)
+        weight = coefficient(len(axes), self.r)
+        if weight != 1:
+            table *= weight
         return table
 
 
