@@ -28,10 +28,10 @@ from thresher.reproduction.figures import (
 )
 from thresher.reproduction.paper_figure import best_pairs
 from thresher.reproduction.reference import ReferenceFit
-from thresher.reproduction.running import Skipped, run_alone
 from thresher.reproduction.scales import PAPER, QUICK, SCALES, SMOKE, scale_named
 from thresher.reproduction.tasks import FutureFit, PresentFit, sizes_within
 from thresher.reproduction.training import TrainingRun
+from thresher.reproduction.workforce import Skipped, run_alone
 
 pytestmark = pytest.mark.xdist_group("figures")  # they share the runs of one fixture
 

@@ -197,7 +197,11 @@ def derivation(simulations: int = SIMULATIONS) -> str:
         for x4 in (0, 1):
             implied = implied_mean_log_queries(data, x4)
             lines.append(f"| {data.upper()} | {x4} | {implied:.2f} | {told} |")
-    lines += ["", "| data set | \\|W\\| | workloads | ε = 0.01 | 0.1 | 1 |", "|---|---|---|---|---|---|"]
+    lines += [
+        "",
+        "| data set | \\|W\\| | workloads | ε = 0.01 | 0.1 | 1 |",
+        "|---|---|---|---|---|---|",
+    ]
     for data, sizes in SIZES.items():
         for size in sizes:
             for filtered in (False, True):
