@@ -242,18 +242,27 @@ def memory_saved(line: str, claimed: float) -> Any:
             return None
         found = memory.collected(context)
         data = str(context.scale.data[-1])
-        most = {}
-        for words in (memory.OURS, memory.HELD):
-            here = found[(found["data"] == data) & (found["line"] == f"{line}, {words}")]
-            most[words] = float(here[here["fits"]]["queries"].max())
-        if math.isnan(most[memory.OURS]):
-            return None
-        fewest = float(found[found["data"] == data]["queries"].min())
-        held = most[memory.HELD] if not math.isnan(most[memory.HELD]) else fewest
+        ours, held = (
+            _largest(found[(found["data"] == data) & (found["line"] == f"{line}, {words}")])
+            for words in (memory.OURS, memory.HELD)
+        )
+        low = ours[0] / held[1]
+        high = ours[1] / held[0] if held[0] else math.inf
         where = f"{title_of(data)}, {line}, {context.scale.memory.cap_mib} MiB"
-        return exactly(most[memory.OURS] / held, claimed, "above", where)
+        return Finding(low, low, high, claimed, "above", where)
 
     return measure
+
+
+def _largest(line: pd.DataFrame) -> tuple[float, float]:
+    """Between which numbers of queries a line ends: the most that fit, and the fewest that do not.
+
+    The former is 0 where none fits, the latter infinite where all that were tried do.
+    """
+    fits, fails = line[line["fits"]]["queries"], line[~line["fits"]]["queries"]
+    return (float(fits.max()) if len(fits) else 0.0), (
+        float(fails.min()) if len(fails) else math.inf
+    )
 
 
 def oneshot_is_faster(context: Context) -> Finding | None:

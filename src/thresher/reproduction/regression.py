@@ -137,7 +137,11 @@ def compare_models(observations: Sequence[Observation]) -> Comparison:
     groups = [seen.workload or f"observation {i}" for i, seen in enumerate(observations)]
     _, codes = np.unique(groups, return_inverse=True)
     robust = full.get_robustcov_results(cov_type="cluster", groups=codes)
-    wald = robust.f_test(np.eye(TERMS)[RESTRICTED:])
+    clusters = int(codes.max()) + 1
+    robust_f, robust_p_value = float("nan"), float("nan")
+    if clusters > TERMS:  # with fewer, their covariance does not have full rank
+        wald = robust.f_test(np.eye(TERMS)[RESTRICTED:])
+        robust_f, robust_p_value = float(np.squeeze(wald.fvalue)), float(wald.pvalue)
     names = [f"β{i}" for i in range(TERMS)]
     with warnings.catch_warnings():
         # Tests of normality warn when there are few runs; the table shows their values all the same
@@ -154,10 +158,10 @@ def compare_models(observations: Sequence[Observation]) -> Comparison:
         covariance=np.asarray(full.cov_params()),
         degrees=int(full.df_resid),
         observations=len(observations),
-        clusters=int(codes.max()) + 1,
+        clusters=clusters,
         robust_covariance=np.asarray(robust.cov_params()),
-        robust_f=float(np.squeeze(wald.fvalue)),
-        robust_p_value=float(wald.pvalue),
+        robust_f=robust_f,
+        robust_p_value=robust_p_value,
     )
 
 
