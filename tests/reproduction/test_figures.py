@@ -270,7 +270,7 @@ def test_the_page_gets_the_tables_of_the_results(smoke, tmp_path):
     frame = "# Page\n\n<!-- table: {} -->\n{}<!-- end of table -->\n\nText.\n"
     page.write_text(frame.format("claims", "old\n"))
     assert fill(page, folder) == ["claims"]
-    table = (folder / "claims.md").read_text()
+    table = (folder / "claims-table.txt").read_text()
     assert page.read_text() == frame.format("claims", table)
     assert fill(page, folder) == ["claims"]
     page.write_text(frame.format("nothing", "old\n"))
@@ -375,7 +375,7 @@ def test_titles_break_evenly_and_never_within_a_quantity():
 
 def test_a_future_fit_has_its_drifts_and_their_distance():
     task = next(t for t in future_error.fits(SMOKE) if t.distribution == "geometric")
-    task = dataclasses.replace(task, drifts=(0.0, 1.0))
+    task = dataclasses.replace(task, drifts=(0.0, 1.0), geometric_p=0.5)
     found = task.run({})
     assert set(found["future"]) == {"0", "1"}
     assert len(found["future"]["0"]) == task.future

@@ -107,7 +107,6 @@ def reproduce(
         typer.Option(
             metavar="FILE",
             help="The results.csv of another machine, to be taken over. Repeatable.",
-            callback=lambda paths: [usable_path(path) for path in paths or []],
         ),
     ] = None,
     page: Annotated[

@@ -64,7 +64,7 @@ def draw(context: Context) -> None:
     """The table, for programs and for the page."""
     found = collected(context)
     context.table("claims", found.drop(columns="words"))
-    context.text("claims.md", as_markdown(found))
+    context.text("claims-table.txt", as_markdown(found))
 
 
 FIGURE = PaperFigure(

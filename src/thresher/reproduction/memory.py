@@ -1,5 +1,7 @@
 """Figure "Memory": which workloads fit under a cap, ours and with all queries held at once.
 
+It is about the last data set of a scale, which is the larger one: LOANS or what stands in for it.
+
 The original implementation enumerates all queries and evaluates them in parallel. Its way is
 rendered here in NumPy: the queries as an array of one-hot columns, and
 
@@ -124,7 +126,7 @@ def probes(scale: Scale, way: Way, pair: tuple[int, int]) -> list[MemoryProbe]:
             way=way,
             cap_mib=grid.cap_mib,
         )
-        for data in scale.data
+        for data in scale.data[-1:]
         for size in sizes_within(data, scale.marginals.k, grid.sizes)
         for seed in range(grid.repetitions)
     ]
@@ -169,7 +171,7 @@ def draw(context: Context) -> None:
     found = collected(context)
     context.table("memory", found)
     grid = context.scale.memory
-    for data in context.scale.data:
+    for data in context.scale.data[-1:]:
         title = context.title(
             data, f"peak memory under a cap of {grid.cap_mib} MiB; a line ends where none fits"
         )

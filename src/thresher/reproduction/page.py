@@ -6,7 +6,7 @@ A page marks the place of a table by two comments:
     whatever stood there before
     <!-- end of table -->
 
-`fill` puts `claims.md` of the folder of results there.
+`fill` puts `claims-table.txt` of the folder of results there.
 """
 
 import re
@@ -37,7 +37,7 @@ def fill(page: Path, folder: Path) -> list[str]:
     filled = []
 
     def table(place: re.Match[str]) -> str:
-        path = folder / f"{place['name']}.md"
+        path = folder / f"{place['name']}-table.txt"
         if not path.exists():
             return place[0]
         filled.append(place["name"])

@@ -129,7 +129,7 @@ def draw(context: Context) -> None:
     """The table, and its changes with their intervals."""
     found = collected(context)
     context.table("practice", found)
-    context.text("practice.md", as_markdown(found))
+    context.text("practice-table.txt", as_markdown(found))
     title = context.title(
         context.scale.data[0],
         "change of error from the paper's text to the authors' code, paired; 95 % intervals",
