@@ -1,4 +1,4 @@
-"""Figure "Memory": which workloads fit under a cap, ours and with all queries held at once.
+"""Figure "Memory": which workloads fit under a cap, ours and with all queries at once.
 
 It is about the last data set of a scale, which is the larger one: LOANS or what stands in for it.
 
@@ -34,7 +34,7 @@ from thresher.reproduction.tasks import ALL, Fit, PresentFit, sizes_within
 
 Way = Literal["ours", "held"]
 
-OURS, HELD = "ours", "all queries held at once"
+OURS, HELD = "ours", "all queries at once"
 WAYS: dict[Way, str] = {"ours": OURS, "held": HELD}
 MODULE = "thresher.reproduction.memory"
 
@@ -192,7 +192,7 @@ def draw(context: Context) -> None:
 
 FIGURE = PaperFigure(
     "memory",
-    "the largest workloads under a cap on memory, ours and with all queries held at once",
+    "the largest workloads under a cap on memory, ours and with all queries at once",
     tasks,
     draw,
 )
