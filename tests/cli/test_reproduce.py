@@ -4,9 +4,12 @@ import json
 import subprocess
 import sys
 
+import numpy as np
+import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
+from thresher import datasets
 from thresher.cli import app, main
 from thresher.cli import reproduce as command
 
@@ -37,7 +40,60 @@ def test_a_figure_and_its_files(tmp_path):
     assert str(tmp_path / "out" / "forms.pdf") in run(*words, "--processes", 1)
 
 
+def test_what_a_run_would_take(tmp_path):
+    words = ("forms", "present-error", "--scale", "paper", "--data", "adult", "-o", tmp_path)
+    told = json.loads(run(*words, "--dry-run", "--json"))["figures"]
+    assert told["forms"]["missing"] == 4
+    assert told["present-error"]["missing"] > 1000
+    assert told["present-error"]["hours"] > 0
+    smaller = json.loads(run(*words, "--dry-run", "--largest", 4, "--json"))["figures"]
+    assert smaller["present-error"]["missing"] < told["present-error"]["missing"]
+    assert "core-hours" in run(*words, "--dry-run")
+
+
+def test_loans_and_the_page_by_one_command(tmp_path):
+    rng = np.random.default_rng(0)
+    columns = {name: rng.integers(0, size, 80) for name, size in datasets.LOANS_SIZES.items()}
+    pd.DataFrame(columns).to_csv(tmp_path / "loans.csv", index=False)
+    page = tmp_path / "page.md"
+    page.write_text("<!-- table: claims -->\n<!-- end of table -->\n")
+    words = (
+        "printed-osas", "claims", "--scale", "smoke", "--data", "loans", "--repetitions", 2,
+        "--loans", tmp_path / "loans.csv", "-o", tmp_path / "out", "--page", page,
+        "--processes", 1, "--json",
+    )  # fmt: skip
+    told = json.loads(run(*words))
+    assert told["data"] == ["LOANS (from the file)"]
+    assert told["unfinished"] == {}
+    assert str(page) in told["files"]
+    assert "LOANS (from the file)" in page.read_text()
+    table = pd.read_csv(tmp_path / "out" / "printed-osas.csv")
+    assert set(table["data set"]) == {"LOANS (from the file)"}
+    assert table["paper"].notna().all()  # the whole of LOANS is in the paper
+
+
+def test_results_of_other_machines(tmp_path):
+    words = ("forms", "--scale", "smoke", "--processes", 1, "--json")
+    for number in (1, 2):
+        folder = tmp_path / str(number)
+        told = json.loads(run(*words, "--share", f"{number}/2", "-o", folder))
+        assert told["files"] == []
+        assert told["unfinished"]["forms"] > 0
+    told = json.loads(
+        run(*words, "-o", tmp_path / "1", "--minutes", 0, "--merge", tmp_path / "2" / "results.csv")
+    )
+    assert told["unfinished"] == {}
+    assert told["files"]
+
+
 MISTAKES = [
+    ("forms -o out --data lending-club", "--lending-club FILE"),
+    ("forms -o out --data lending-club --lending-club no.csv", "no.csv: cannot be read"),
+    ("forms -o out --share 3/2", "--share 3/2"),
+    ("forms -o out --scale smoke --merge no.csv", "--merge no.csv: cannot be read"),
+    ("forms -o out --practice mine", "--practice must be one of authors, text"),
+    ("forms -o out --largest 0", "--largest"),
+    ("claims -o out --scale smoke --page no.md", "--page no.md"),
     ("", "name a figure, or `all`"),
     ("forms", "-o FOLDER"),
     ("fig7 -o out", "there is no figure 'fig7'"),

@@ -15,7 +15,9 @@ from thresher.reproduction import (
     drift_effect,
     future_error,
     overfitting,
+    paper_numbers,
     plots,
+    printed_osas,
     thresholds,
 )
 from thresher.reproduction.adaptivity import map_of
@@ -24,14 +26,17 @@ from thresher.reproduction.figures import (
     STORE,
     Workforce,
     figures_named,
+    planned,
     reproduce,
 )
-from thresher.reproduction.paper_figure import best_pairs
+from thresher.reproduction.page import fill
+from thresher.reproduction.paper_figure import best_pairs, least_per_repetition
+from thresher.reproduction.practice import TEXT, practice_named
 from thresher.reproduction.reference import ReferenceFit
-from thresher.reproduction.running import Skipped, run_alone
 from thresher.reproduction.scales import PAPER, QUICK, SCALES, SMOKE, scale_named
 from thresher.reproduction.tasks import FutureFit, PresentFit, sizes_within
 from thresher.reproduction.training import TrainingRun
+from thresher.reproduction.workforce import Share, Skipped, run_alone
 
 pytestmark = pytest.mark.xdist_group("figures")  # they share the runs of one fixture
 
@@ -51,18 +56,20 @@ def quick_drawing():
 def smoke(tmp_path_factory):
     """All figures, once."""
     folder = tmp_path_factory.mktemp("smoke")
-    written, skipped = reproduce(["all"], SMOKE, folder, sources={}, workforce=ALONE)
-    return folder, written, skipped
+    done = reproduce(["all"], SMOKE, folder, sources={}, workforce=ALONE)
+    assert done.unfinished == []
+    return folder, done.written, done.skipped
 
 
 def test_every_figure_is_drawn_in_vectors_and_pixels_with_a_table(smoke):
     folder, written, _ = smoke
     assert all(path.stat().st_size > 0 for path in written)
     kinds = Counter(path.suffix for path in written)
-    assert kinds[".pdf"] == kinds[".png"] >= len(FIGURES)
+    assert kinds[".pdf"] == kinds[".png"] >= len(FIGURES) - 1
     for name in FIGURES:
         assert (folder / f"{name}.csv").exists()
-        assert list(folder.glob(f"{name}*.png")), name
+        if name != "claims":
+            assert list(folder.glob(f"{name}*.png")), name
     assert "present_err" in (folder / "filtering-regressions.txt").read_text()
 
 
@@ -89,15 +96,19 @@ def test_a_rerun_runs_nothing_and_draws_the_same(smoke, monkeypatch):
     for kind in (PresentFit, FutureFit, TrainingRun):
         monkeypatch.setattr(kind, "run", lambda self, sources: pytest.fail("it ran again"))
     names = ["adaptivity-epsilon", "drift-effect"]
-    again, _ = reproduce(names, SMOKE, folder, sources={}, workforce=ALONE)
-    assert again
+    again = reproduce(names, SMOKE, folder, sources={}, workforce=ALONE)
+    assert again.written
     assert {path: path.read_bytes() for path in before} == before
 
 
 def test_the_marginals_of_the_paper():
     grid = PAPER.marginals
     assert grid.epsilons == (0.01, 0.1, 1)
-    assert grid.sizes == (1, 4, 16, 64, 256)
+    assert grid.sizes[:5] == (1, 4, 16, 64, 256)
+    # The regressions' numbers of observations tell the rest: all of ADULT, and 1,024 of LOANS.
+    assert sizes_within("adult", 3, grid.sizes)[-1] == 364
+    assert sizes_within("loans-like", 3, grid.sizes)[-1] == 1024
+    assert grid.repetitions == paper_numbers.REPETITIONS == 4
     assert grid.synthetic_rows == 10**3
     assert {t for t, _ in grid.pairs} == {1, 4, 16, 64}
     assert {k for _, k in grid.pairs} == {4, 16, 64, 256}
@@ -164,22 +175,137 @@ def test_mistakes_are_named():
     assert [figure.name for figure in figures_named(["forms", "forms"])] == ["forms"]
 
 
+def loans_file(path, records):
+    """A made-up file in the format of LOANS."""
+    rng = np.random.default_rng(0)
+    sizes = datasets.LOANS_SIZES
+    columns = {name: rng.integers(0, size, records) for name, size in sizes.items()}
+    pd.DataFrame(columns).to_csv(path, index=False)
+    return path
+
+
 def test_loans_from_a_file_has_its_own_name(tmp_path):
-    schema = datasets.loans_schema()
-    path = tmp_path / "loans.csv"
-    line = ",".join("0" for _ in schema.names)
-    path.write_text(",".join(schema.names) + "\n" + f"{line}\n" * 3)
-    name, sources = data.loans_source(path)
+    path = loans_file(tmp_path / "loans.csv", 3)
+    name, sources = data.source_of(path, data.LOANS, "--loans")
     assert data.title_of(name) == "LOANS (from the file)"
     assert data.records_of(name, sources).n == 3
     assert PAPER.with_loans(name).data == ("adult", name)
-    assert QUICK.with_loans(name) == QUICK
-    path.write_text(path.read_text() + f"{line}\n")
-    assert data.loans_source(path)[0] != name
+    assert QUICK.with_loans(name).data == ("adult", name)
+    loans_file(path, 4)
+    assert data.source_of(path, data.LOANS, "--loans")[0] != name
     with pytest.raises(DataError, match="--loans"):
         data.records_of("loans-000000000000", {})
+    with pytest.raises(DataError, match="--lending-club"):
+        data.records_of("lending-club-000000000000", {})
     with pytest.raises(DataError, match="cannot be read"):
-        data.loans_source(tmp_path / "none.csv")
+        data.source_of(tmp_path / "none.csv", data.LOANS, "--loans")
+
+
+def test_the_extract_has_its_own_name_and_its_24_columns(tmp_path):
+    sizes = datasets.LENDING_CLUB_SIZES
+    path = tmp_path / "extract.csv"
+    pd.DataFrame({name: [0, size - 1] for name, size in sizes.items()}).to_csv(path, index=False)
+    name, sources = data.source_of(path, data.EXTRACT, "--lending-club")
+    assert data.title_of(name) == "Lending Club extract, 24 columns"
+    assert data.schema_of(name) == data.records_of(name, sources).schema
+    assert len(data.schema_of(name)) == 24
+    assert QUICK.on(name).data == (name,)
+
+
+def test_machines_without_all_results_draw_nothing_half_done(tmp_path):
+    half = Workforce(processes=1, share=Share(1, 2))
+    done = reproduce(["forms"], SMOKE, tmp_path, sources={}, workforce=half)
+    missing = sum(not Share(1, 2).has(task) for task in FIGURES["forms"].tasks(SMOKE))
+    assert 0 < missing < 4
+    assert [(one.figure, one.missing) for one in done.unfinished] == [("forms", missing)]
+    assert done.written == []
+    [plan] = planned(["forms"], SMOKE, tmp_path, ALONE)
+    assert (plan.runs, plan.missing) == (4, missing)
+    other = Workforce(processes=1, share=Share(2, 2))
+    reproduce(["forms"], SMOKE, tmp_path / "other", sources={}, workforce=other)
+    nobody = Workforce(processes=1, minutes=-1.0)
+    merged = [tmp_path / "other" / STORE]
+    done = reproduce(["forms"], SMOKE, tmp_path, sources={}, workforce=nobody, merged=merged)
+    assert done.unfinished == []
+    assert done.written
+
+
+def test_a_scale_can_leave_out_what_is_large():
+    smaller = PAPER.up_to(64)
+    assert smaller.thresholds.sizes == smaller.future.sizes == (1, 4, 16, 64)
+    assert smaller.marginals.map_size == 64
+    assert set(FIGURES["present-error"].tasks(smaller)) < set(FIGURES["present-error"].tasks(PAPER))
+    with pytest.raises(ParameterError, match="--largest"):
+        PAPER.up_to(0)
+
+
+def test_fits_follow_the_authors_code_unless_the_text_is_asked_for():
+    by_code = FIGURES["future-error"].tasks(SMOKE)
+    by_text = FIGURES["future-error"].tasks(dataclasses.replace(SMOKE, practice=TEXT))
+    assert {(t.replacement, t.geometric_p) for t in by_code} == {(False, 0.25)}
+    assert {(t.replacement, t.geometric_p) for t in by_text} == {(True, 0.5)}
+    assert {t.clipped for t in by_code if t.mechanism == "rap"} == {True}
+    assert not set(by_code) & set(by_text)
+    with pytest.raises(ParameterError, match="--practice"):
+        practice_named("mine")
+
+
+def test_histories_without_replacement_are_distinct_and_augmented_ones_are_larger():
+    schema = data.schema_of("adult-small")
+    task = next(t for t in future_error.fits(SMOKE) if t.distribution == "geometric")
+    past = dataclasses.replace(task, size=40)
+    assert len(past.history(schema)[1]) == 40
+    drawn_again = dataclasses.replace(past, replacement=True)
+    assert len(drawn_again.history(schema)[1]) < 40
+    assert len(dataclasses.replace(past, size=9999).history(schema)[1]) == 56
+    more = dataclasses.replace(past, augmented=5).history(schema)[1]
+    assert len(more) == 45
+    assert more[:40] == past.history(schema)[1]
+    assert len(dataclasses.replace(past, augmented=99).history(schema)[1]) == 56
+
+
+def test_the_page_gets_the_tables_of_the_results(smoke, tmp_path):
+    folder = smoke[0]
+    page = tmp_path / "page.md"
+    frame = "# Page\n\n<!-- table: {} -->\n{}<!-- end of table -->\n\nText.\n"
+    page.write_text(frame.format("claims", "old\n"))
+    assert fill(page, folder) == ["claims"]
+    table = (folder / "claims-table.txt").read_text()
+    assert page.read_text() == frame.format("claims", table)
+    assert fill(page, folder) == ["claims"]
+    page.write_text(frame.format("nothing", "old\n"))
+    assert fill(page, folder) == []
+    assert "old" in page.read_text()
+    with pytest.raises(ParameterError, match="no such page"):
+        fill(tmp_path / "none.md", folder)
+    page.write_text("no place")
+    with pytest.raises(ParameterError, match="no place for a table"):
+        fill(page, folder)
+
+
+def test_every_claim_has_a_verdict_and_a_figure(smoke, tmp_path):
+    found = pd.read_csv(smoke[0] / "claims.csv").set_index("claim")
+    assert set(found["verdict"]) <= {"confirmed", "refuted", "undecided", "not tested"}
+    assert set(found["figure"]) <= set(FIGURES)
+    tested = found[found["verdict"] != "not tested"]
+    assert len(tested) >= len(found) - 3  # one repetition, and the paper's line is ADULT's
+    assert (tested["low"] <= tested["value"]).all()
+    assert (tested["value"] <= tested["high"]).all()
+    # Nothing stored, nothing claimed, but for what needs no run.
+    reproduce(["claims"], SMOKE, tmp_path, sources={}, workforce=ALONE)
+    empty = pd.read_csv(tmp_path / "claims.csv")
+    assert (empty["verdict"] == "not tested").sum() == len(empty) - 1
+
+
+def test_printed_noise_is_a_line_of_its_own(smoke):
+    found = pd.read_csv(smoke[0] / "printed-osas.csv")
+    assert set(found["line"]) == {
+        "RAP, correct scale", "RAP, printed-osas (not private at this ε)",
+    }  # fmt: skip
+    assert found["paper"].isna().all()  # the small data sets are not the paper's
+    assert printed_osas.paper_line("adult", 0.1, 64) == pytest.approx(0.0799, abs=1e-4)
+    assert np.isnan(printed_osas.paper_line("loans-like", 0.1, 64))
+    assert np.isnan(printed_osas.paper_line("lending-club-0", 0.1, 64))
 
 
 def fit(**changes):
@@ -207,7 +333,7 @@ def test_a_filtered_workload_has_no_threshold_with_more_queries_than_records():
 
 
 def test_a_run_can_be_repeated():
-    first, second = fit().run({}), fit().run({})
+    first, second = fit(clipped=True).run({}), fit(clipped=True).run({})
     assert {**first, "seconds": 0} == {**second, "seconds": 0}
     assert fit(mechanism="all0").run({})["measured"] == 0
 
@@ -249,7 +375,7 @@ def test_titles_break_evenly_and_never_within_a_quantity():
 
 def test_a_future_fit_has_its_drifts_and_their_distance():
     task = next(t for t in future_error.fits(SMOKE) if t.distribution == "geometric")
-    task = dataclasses.replace(task, drifts=(0.0, 1.0))
+    task = dataclasses.replace(task, drifts=(0.0, 1.0), geometric_p=0.5)
     found = task.run({})
     assert set(found["future"]) == {"0", "1"}
     assert len(found["future"]["0"]) == task.future
@@ -288,6 +414,9 @@ def test_the_best_pair_is_the_least_mean():
     )  # fmt: skip
     best = best_pairs(frame, ["data"])
     assert (best["rounds"].item(), best["error"].item()) == (4, 0.25)
+    by_repetition = least_per_repetition(frame.assign(seed=[0, 1, 0, 1]), ["data"])
+    assert by_repetition["least per repetition"].item() == pytest.approx((0.1 + 0.3) / 2)
+    assert by_repetition["repetitions"].item() == 2
     found = map_of(frame, [1, 4, 16], [4])
     assert found[:2, 0] == pytest.approx([0.3, 0.25])
     assert np.isnan(found[2, 0])

@@ -110,3 +110,53 @@ def test_what_cannot_be_fitted_is_refused():
         compare_models([one for one in observations(0.1) if one.epsilon != 1.0])
     with pytest.raises(ParameterError, match="more than 12"):
         compare_models(observations(0.1)[::6])
+
+
+def shared(seed, spread, added):
+    """Errors of 24 workloads, each at every ε with the same deviation of its own."""
+    rng = np.random.default_rng(seed)
+    seen = []
+    for size in SIZES:
+        for filtered in (False, True):
+            for number in range(3):
+                deviation = rng.normal(0, spread)
+                name = f"{size} {filtered} {number}"
+                seen += [
+                    Observation(
+                        e, size, filtered,
+                        0.3 + added * filtered + deviation + rng.normal(0, 1e-3), name,
+                    )
+                    for e in EPSILONS
+                ]  # fmt: skip
+    return seen
+
+
+def test_the_robust_covariance_is_the_sandwich_of_workloads():
+    seen = shared(0, spread=0.02, added=0.05)
+    found = compare_models(seen)
+    assert (found.observations, found.clusters) == (72, 24)
+    rows = []
+    for one in seen:
+        x1, x2, x3 = one.epsilon == 0.1, one.epsilon == 1.0, np.log(one.size)
+        half = np.array([1, x1, x2, x3, x1 * x3, x2 * x3], dtype=float)
+        rows.append(np.concatenate([half, half * one.filtered]))
+    design = np.array(rows)
+    left = np.array([one.error for one in seen]) - design @ found.coefficients
+    bread = np.linalg.inv(design.T @ design)
+    names = np.array([one.workload for one in seen])
+    meat = np.zeros((12, 12))
+    for name in set(names):
+        score = design[names == name].T @ left[names == name]
+        meat += np.outer(score, score)
+    n, g = len(seen), 24
+    by_hand = bread @ meat @ bread * (g / (g - 1)) * ((n - 1) / (n - 12))
+    assert found.robust_covariance == pytest.approx(by_hand, rel=1e-6, abs=1e-12)
+    contrast = np.eye(12)[6:]
+    inner = contrast @ by_hand @ contrast.T
+    value = contrast @ found.coefficients
+    assert found.robust_f == pytest.approx(float(value @ np.linalg.solve(inner, value)) / 6)
+
+
+def test_without_names_every_observation_stands_alone():
+    found = compare_models(observations(noise=0.02))
+    assert found.clusters == found.observations

@@ -1,4 +1,4 @@
-"""The data sets of the experiments by name: ADULT, LOANS or its stand-in, and small ones."""
+"""The data sets of the experiments by name: ADULT, LOANS or what stands in for it, small ones."""
 
 import hashlib
 from functools import lru_cache
@@ -13,6 +13,8 @@ ADULT, LOANS_LIKE = "adult", "loans-like"
 ADULT_SMALL, LOANS_LIKE_SMALL = "adult-small", "loans-like-small"
 LOANS = "loans-"
 """What the name of a user's file of LOANS begins with; a digest of the file follows."""
+EXTRACT = "lending-club"
+"""What the name of a user's extract of Lending Club's loans begins with."""
 
 SMALL_RECORDS = 2000
 SMALL_FEATURES = {
@@ -38,20 +40,32 @@ def title_of(name: str) -> str:
     small = f", {SMALL_RECORDS} records, 8 features"
     if name.startswith(ADULT):
         return "ADULT" + (small if name == ADULT_SMALL else "")
-    if name in (LOANS_LIKE, LOANS_LIKE_SMALL):
+    if name.startswith(EXTRACT):
+        return "Lending Club extract, 24 columns"
+    if is_stand_in(name):
         return "LOANS stand-in (made-up records" + (small if name != LOANS_LIKE else "") + ")"
     return "LOANS (from the file)"
 
 
-def loans_source(path: Path | None) -> tuple[str, Sources]:
-    """The name of LOANS in these experiments, and where its file is, if there is one."""
-    if path is None:
-        return LOANS_LIKE, {}
+def is_stand_in(name: str) -> bool:
+    """Whether a data set is made-up."""
+    return name in (LOANS_LIKE, LOANS_LIKE_SMALL)
+
+
+def source_of(path: Path, begins: str, option: str) -> tuple[str, Sources]:
+    """The name of a user's file in these experiments, and where it is.
+
+    Args:
+        path: Where the file is.
+        begins: What its name begins with. A digest of the file follows, so that results of two
+            files are never taken for one another.
+        option: The option that gave it, for messages.
+    """
     try:
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as fault:
-        raise DataError(f"--loans {path}: cannot be read: {fault.strerror}") from None
-    name = f"{LOANS}{digest[:12]}"
+        raise DataError(f"{option} {path}: cannot be read: {fault.strerror}") from None
+    name = f"{begins.rstrip('-')}-{digest[:12]}"
     return name, {name: str(path.resolve())}
 
 
@@ -63,21 +77,28 @@ def records_of(name: str, sources: Sources) -> Records:
 @lru_cache(maxsize=8)
 def schema_of(name: str) -> Schema:
     """The schema of a data set, without its records."""
-    whole = datasets.adult_schema() if name.startswith(ADULT) else datasets.loans_schema()
+    if name.startswith(ADULT):
+        whole = datasets.adult_schema()
+    elif name.startswith(EXTRACT):
+        whole = datasets.lending_club_schema()
+    else:
+        whole = datasets.loans_schema()
     kept = SMALL_FEATURES.get(name)
     return whole if kept is None else Schema(f for f in whole if f.name in kept)
 
 
 @lru_cache(maxsize=2)
 def _records(name: str, path: str | None) -> Records:
-    if name in (LOANS_LIKE, LOANS_LIKE_SMALL):
+    if is_stand_in(name):
         whole = datasets.loans_like(STAND_IN_SEED)
     elif name.startswith(ADULT):
         whole = datasets.adult()
     elif path is not None:
-        whole = datasets.loans(path)
+        reader = datasets.lending_club if name.startswith(EXTRACT) else datasets.loans
+        whole = reader(path)
     else:
-        raise DataError(f"the file of {name} is not known: give it with --loans")
+        option = "--lending-club" if name.startswith(EXTRACT) else "--loans"
+        raise DataError(f"the file of {name} is not known: give it with {option}")
     if name not in SMALL_FEATURES:
         return whole
     schema = schema_of(name)

@@ -11,18 +11,26 @@ from thresher.reproduction.future_error import Estimate, estimates
 from thresher.reproduction.paper_figure import Context, PaperFigure, mean_and_margin, pair_name
 from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Scale
-from thresher.reproduction.tasks import FutureFit
+from thresher.reproduction.tasks import ALL, FutureFit, Kind
 
 SHOWN = (("future", "low", "high"), ("rise", "rise low", "rise high"))
 """What each panel shows: a mean, and the ends of its interval."""
 
 
-def fits(scale: Scale, data: str) -> Sequence[FutureFit]:
-    """RAP at every (T, K), each fit asked about every drift."""
+RAP_LABEL, AUTO = "RAP", "auto (ours)"
+KINDS: dict[str, Kind] = {RAP_LABEL: "rap", AUTO: "auto"}
+
+
+def fits(scale: Scale, data: str, kind: Kind = "rap") -> Sequence[FutureFit]:
+    """RAP at every (T, K), or `auto`, each fit asked about every drift."""
     grid = scale.future
+    practice = {**scale.practice.of_histories}
+    if kind != "rap":
+        del practice["clipped"]
     return [
         FutureFit(
             data=data,
+            mechanism=kind,
             epsilon=grid.epsilon,
             k=grid.k,
             r=grid.r,
@@ -35,15 +43,18 @@ def fits(scale: Scale, data: str) -> Sequence[FutureFit]:
             distribution="geometric",
             drifts=grid.drifts,
             future=grid.future,
+            **practice,
         )
         for seed in range(grid.drift_repetitions)
-        for rounds, per_round in grid.drift_pairs
+        for rounds, per_round in (grid.drift_pairs if kind == "rap" else ((1, ALL),))
     ]
 
 
 def tasks(scale: Scale) -> Sequence[Task]:
     """The fits of all data sets."""
-    return [task for data in scale.data for task in fits(scale, data)]
+    return [
+        task for data in scale.data for kind in KINDS.values() for task in fits(scale, data, kind)
+    ]
 
 
 def collected(context: Context) -> pd.DataFrame:
@@ -52,8 +63,9 @@ def collected(context: Context) -> pd.DataFrame:
     A fit is asked about every drift, so rises are compared within repetitions.
     """
     rows = []
-    for data in context.scale.data:
-        wanted = fits(context.scale, data)
+    lines = [(data, line) for data in context.scale.data for line in KINDS]
+    for data, line in lines:
+        wanted = fits(context.scale, data, KINDS[line])
         still: Estimate | None = None
         for drift in context.scale.future.drifts:
             best = min(estimates(context, wanted, drift), key=lambda e: e.present)
@@ -62,7 +74,7 @@ def collected(context: Context) -> pd.DataFrame:
             rise, margin = paired_rise(still, best)
             rows.append(
                 {
-                    "data": data, "size": wanted[0].size, "gamma": drift,
+                    "data": data, "line": line, "size": wanted[0].size, "gamma": drift,
                     "future": best.future.mean, "low": low, "high": high,
                     "rise": rise, "rise low": rise - margin, "rise high": rise + margin,
                     "variation": best.variation, "pair": pair_name(best.rounds, best.per_round),
@@ -91,9 +103,11 @@ def draw(context: Context) -> None:
     with plots.page(1, 2, title=title, width=3.2, height=2.6) as (figure, [panels]):
         for axes, column, shown in zip(panels, ("gamma", "variation"), SHOWN, strict=True):
             curves = []
-            for style, data in enumerate(context.scale.data):
-                here = found[found["data"] == data].sort_values(column)
-                label = f"{title_of(data)}, {plots.HISTORY} = {here['size'].iloc[0]}"
+            lines = [(data, line) for data in context.scale.data for line in KINDS]
+            for style, (data, line) in enumerate(lines):
+                here = found[(found["data"] == data) & (found["line"] == line)]
+                here = here.sort_values(column)
+                label = f"{title_of(data)}, {plots.HISTORY} = {here['size'].iloc[0]}, {line}"
                 x, (y, low, high) = list(here[column]), (list(here[name]) for name in shown)
                 curves.append(plots.Curve(label, x, y, style, low, high))
             plots.draw_curves(axes, curves)

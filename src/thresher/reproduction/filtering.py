@@ -35,12 +35,10 @@ def tasks(scale: Scale) -> Sequence[Task]:
 
 def draw(context: Context) -> None:
     """The regressions' tables and tests, and their fits at one ε."""
-    frame = context.frame(tasks(context.scale))
-    setting = ["data", "epsilon", "size", "seed", "filtered", "queries"]
-    least = frame.groupby(setting)[["error"]].min().reset_index()
+    least = least_errors(context.frame(tasks(context.scale)))
     context.table("filtering", least)
     compared = {
-        (data, by): compare_models(_observations(least[least["data"] == data], by))
+        (data, by): compare_models(observations(least[least["data"] == data], by))
         for data in context.scale.data
         for by in SIZES
     }
@@ -50,9 +48,25 @@ def draw(context: Context) -> None:
         _draw_data(context, data, least[least["data"] == data], compared)
 
 
-def _observations(least: pd.DataFrame, by: str) -> list[Observation]:
-    columns = zip(least["epsilon"], least[by], least["filtered"], least["error"], strict=True)
-    return [Observation(float(e), float(s), bool(f), float(err)) for e, s, f, err in columns]
+def least_errors(frame: pd.DataFrame) -> pd.DataFrame:
+    """The least error over (T, K), one row a repetition of a setting."""
+    sizes = frame["size"]
+    if "thresholds" in frame:  # the filter may leave fewer than were asked for
+        sizes = frame["thresholds"].fillna(sizes).astype(int)
+    setting = ["data", "epsilon", "size", "seed", "filtered", "queries"]
+    least: pd.DataFrame = frame.assign(size=sizes).groupby(setting)[["error"]].min().reset_index()
+    return least
+
+
+def observations(least: pd.DataFrame, by: str) -> list[Observation]:
+    """What the regression sees: by `size` or by `queries`."""
+    # One workload is fitted at every ε: its errors go up and down together.
+    names = ["epsilon", by, "filtered", "error"]
+    workloads = [f"{s} {r} {f}" for s, r, f in least[["size", "seed", "filtered"]].to_numpy()]
+    return [
+        Observation(float(e), float(s), bool(f), float(err), workload)
+        for (e, s, f, err), workload in zip(least[names].to_numpy(), workloads, strict=True)
+    ]
 
 
 def _write_tests(context: Context, compared: dict[tuple[str, str], Comparison]) -> None:
@@ -70,6 +84,10 @@ def _write_tests(context: Context, compared: dict[tuple[str, str], Comparison]) 
                 "p": found.p_value,
                 "p Holm-Bonferroni": holm,
                 f"filter matters at {FAMILY_WISE:g}": reject,
+                "observations": found.observations,
+                "workloads": found.clusters,
+                "F, by workload": found.robust_f,
+                "p, by workload": found.robust_p_value,
                 **{f"b{i}": beta for i, beta in enumerate(found.coefficients)},
                 **{f"p(b{i})": p for i, p in enumerate(found.coefficient_p_values)},
             }
@@ -79,7 +97,10 @@ def _write_tests(context: Context, compared: dict[tuple[str, str], Comparison]) 
             found.summary,
             f"Likelihood-ratio test against the restricted model: χ²(6) = {found.chi2:.3f}, "
             f"p = {found.p_value:.3g}; Holm–Bonferroni p = {holm:.3g}: the filter "
-            f"{'matters' if reject else 'is not seen to matter'} at {FAMILY_WISE:g}.\n\n",
+            f"{'matters' if reject else 'is not seen to matter'} at {FAMILY_WISE:g}.\n",
+            f"The {found.observations} observations are {found.clusters} workloads, each fitted at "
+            "every ε. A Wald test with standard errors that allow for that (cluster-robust): "
+            f"F = {found.robust_f:.3f}, p = {found.robust_p_value:.3g}.\n\n",
         ]
     context.table("filtering-tests", pd.DataFrame(rows))
     context.text("filtering-regressions.txt", "\n".join(words))
@@ -107,10 +128,12 @@ def _effects(least: pd.DataFrame, compared: dict[tuple[str, str], Comparison]) -
         for at in (float(np.sqrt(low * high)), high):
             for epsilon in found.epsilons:
                 added, least_added, most_added = found.effect(epsilon, float(np.log(at)))
+                _, robust_low, robust_high = found.effect(epsilon, float(np.log(at)), robust=True)
                 rows.append(
                     {
                         "data": data, "regressor": ABOUT[by], "epsilon": epsilon, "at": at,
                         "filter adds": added, "low": least_added, "high": most_added,
+                        "low, by workload": robust_low, "high, by workload": robust_high,
                     }
                 )  # fmt: skip
     return pd.DataFrame(rows)

@@ -19,13 +19,18 @@ from thresher.reproduction.scales import Scale
 from thresher.reproduction.tasks import ALL, FutureFit, Kind, Shape
 
 NAMES: dict[Shape, str] = {"uniform": "Uniform", "zipf": "Zipf", "geometric": "Geometric"}
-RAP_LABEL, OPT, ALL_0 = "RAP", "RAP (opt)", "All-0"
-STYLES = {RAP_LABEL: 0, OPT: 1, ALL_0: 6}
+RAP_LABEL, OPT, AUTO, ALL_0 = "RAP", "RAP (opt)", "auto (ours)", "All-0"
+STYLES = {RAP_LABEL: 0, OPT: 1, AUTO: 3, ALL_0: 6}
+SINGLE: dict[Kind, str] = {"auto": AUTO, "all0": ALL_0}
+"""Mechanisms without T and K."""
 
 
 def fits(scale: Scale, kind: Kind = "rap") -> list[FutureFit]:
-    """RAP at every (T, K), or All-0."""
+    """RAP at every (T, K), `auto`, or All-0."""
     grid = scale.future
+    practice = {**scale.practice.of_histories}
+    if kind != "rap":
+        del practice["clipped"]
     return [
         FutureFit(
             data=data,
@@ -41,6 +46,7 @@ def fits(scale: Scale, kind: Kind = "rap") -> list[FutureFit]:
             seed=seed,
             distribution=shape,
             future=grid.future,
+            **practice,
         )
         for data in scale.data
         for shape in grid.shapes
@@ -51,8 +57,8 @@ def fits(scale: Scale, kind: Kind = "rap") -> list[FutureFit]:
 
 
 def tasks(scale: Scale) -> Sequence[Task]:
-    """RAP and All-0."""
-    return [*fits(scale), *fits(scale, "all0")]
+    """RAP, `auto` and All-0."""
+    return [*fits(scale), *(task for kind in SINGLE for task in fits(scale, kind))]
 
 
 @dataclass(frozen=True)
@@ -91,13 +97,14 @@ def collected(context: Context) -> pd.DataFrame:
     scale = context.scale
     chosen: dict[tuple[str, Shape, int, str], Estimate] = {}
     settings = dict.fromkeys((task.data, task.distribution, task.size) for task in fits(scale))
-    for kind in ("rap", "all0"):
+    kinds: tuple[Kind, ...] = ("rap", *SINGLE)
+    for kind in kinds:
         every = fits(scale, kind)
         for data, shape, size in settings:
             here = [t for t in every if (t.data, t.distribution, t.size) == (data, shape, size)]
             found = estimates(context, here)
-            if kind == "all0":
-                chosen[data, shape, size, ALL_0] = found[0]
+            if kind in SINGLE:
+                chosen[data, shape, size, SINGLE[kind]] = found[0]
             else:
                 chosen[data, shape, size, RAP_LABEL] = min(found, key=lambda e: e.present)
                 chosen[data, shape, size, OPT] = min(found, key=lambda e: e.future.mean)
@@ -108,7 +115,7 @@ def collected(context: Context) -> pd.DataFrame:
             {
                 "data": data, "distribution": shape, "size": size, "line": line,
                 "future": best.future.mean, "low": low, "high": high, "present": best.present,
-                "pair": "" if line == ALL_0 else pair_name(best.rounds, best.per_round),
+                "pair": pair_name(best.rounds, best.per_round) if line in (RAP_LABEL, OPT) else "",
             }
         )  # fmt: skip
     return pd.DataFrame(rows)
@@ -158,7 +165,7 @@ def _draw_lines(context: Context, data: str, found: pd.DataFrame) -> None:
             axes.set_title(NAMES[shape])
             plots.noted_errors_axis(axes)
         panels[0].set_ylabel("future error (share of records)")
-        plots.legend_below(figure, panels[0], 3)
+        plots.legend_below(figure, panels[0], 4)
         context.save(figure, context.name("future-error", data))
 
 

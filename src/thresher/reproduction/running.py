@@ -1,43 +1,33 @@
-"""Runs of experiments: tasks with stable keys, a store that only grows, and work on many cores.
+"""Runs of experiments: tasks with stable keys, and a store that only grows.
 
 A task is a frozen set of parameters that knows how to run itself. What it found is one line of the
 store, on disk before the next line begins. So a rerun does only what is missing, and a crash loses
-no more than the runs in flight.
+no more than the runs in flight. `workforce` runs tasks on many cores and machines.
 """
 
 import csv
 import fcntl
 import hashlib
-import importlib
 import io
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self
 
-import joblib
-import numba
-
-from thresher.errors import ParameterError, ResourceError, ThresherError
-from thresher.parallel import cores, products_on_one_core
+from thresher.errors import ParameterError, ThresherError
 
 Result = dict[str, Any]
 Sources = Mapping[str, str]
 """Where the files of data sets are that do not come with thresher, by their names."""
 
-Watch = Callable[[float, float, str], None]
-"""Called with the work done, the work in all, and what was done last."""
-
 MEANING = 1
 """Part of every key: raise it when the same parameters come to mean another experiment."""
 
 COLUMNS = ("key", "kind", "parameters", "result")
-CONNECTING = 30.0
 
 
 class UnavailableError(ThresherError):
@@ -49,6 +39,8 @@ class Task(ABC):
     """One run of an experiment, by its parameters alone."""
 
     kind: ClassVar[str]
+    later: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that came after results had been stored: at their defaults no key has them."""
 
     @abstractmethod
     def run(self, sources: Sources) -> Result:
@@ -65,9 +57,19 @@ class Task(ABC):
         return asdict(self)
 
     @property
+    def stored(self) -> dict[str, Any]:
+        """The parameters as the store has them."""
+        defaults = {field.name: field.default for field in fields(self)}
+        return {
+            name: value
+            for name, value in self.parameters.items()
+            if name not in self.later or value != defaults[name]
+        }
+
+    @property
     def key(self) -> str:
         """What the store knows the task by: the same in every process and on every machine."""
-        told = json.dumps([MEANING, self.kind, self.parameters], sort_keys=True)
+        told = json.dumps([MEANING, self.kind, self.stored], sort_keys=True)
         return hashlib.sha256(told.encode()).hexdigest()[:16]
 
     @property
@@ -114,13 +116,8 @@ class Store:
         if not kept:
             self._write(COLUMNS)
             return
-        try:
-            lines = list(csv.DictReader(io.StringIO(kept.decode())))
-            self._results = {line["key"]: json.loads(line["result"]) for line in lines}
-        except (KeyError, TypeError, ValueError):
-            raise ParameterError(
-                f"{self.path} is not a store of results: give another folder, or remove it"
-            ) from None
+        lines = _lines_of(kept, self.path)
+        self._results = {line["key"]: json.loads(line["result"]) for line in lines}
 
     def _write(self, fields: Iterable[str]) -> None:
         line = io.StringIO()
@@ -130,9 +127,32 @@ class Store:
 
     def append(self, task: Task, result: Result) -> None:
         """Keep what a task found; it is on disk when this returns."""
-        parameters = json.dumps(task.parameters, sort_keys=True)
+        parameters = json.dumps(task.stored, sort_keys=True)
         self._write((task.key, task.kind, parameters, json.dumps(result)))
         self._results[task.key] = result
+
+    def merge(self, path: Path) -> int:
+        """Take over the results of another store, such as another machine's.
+
+        A run that is known here stays as it is.
+
+        Args:
+            path: The other `results.csv`. It is read, not changed.
+
+        Returns:
+            How many runs were new.
+        """
+        try:
+            whole = path.read_bytes()
+        except OSError as fault:
+            raise ParameterError(f"--merge {path}: cannot be read: {fault.strerror}") from None
+        new = 0
+        for line in _lines_of(whole[: whole.rfind(b"\n") + 1], path):
+            if line["key"] not in self._results:
+                self._write([line[name] for name in COLUMNS])
+                self._results[line["key"]] = json.loads(line["result"])
+                new += 1
+        return new
 
     def __getitem__(self, task: Task) -> Result:
         return self._results[task.key]
@@ -155,122 +175,16 @@ class Store:
         os.close(self._descriptor)
 
 
-@dataclass(frozen=True)
-class Skipped:
-    """A task that could not be run here, and why; the next run tries it again."""
-
-    task: Task
-    reason: str
-
-
-@dataclass(frozen=True)
-class Workforce:
-    """Who does the work.
-
-    Attributes:
-        processes: How many processes of this machine; all its cores if not given.
-        dask: The address of a Dask scheduler to use instead, such as `tcp://10.0.0.1:8786`.
-    """
-
-    processes: int | None = None
-    dask: str | None = None
-
-    def results(
-        self, tasks: Iterable[Task], sources: Sources
-    ) -> Iterator[tuple[Task, Result | Skipped]]:
-        """Run tasks; they come as they end, in any order."""
-        processes = self.processes or cores()
-        with ExitStack() as stack:
-            if self.dask is not None:
-                stack.enter_context(_cluster(self.dask))
-            elif processes == 1:
-                yield from (run_alone(task, sources) for task in tasks)
-                return
-            else:
-                stack.enter_context(
-                    joblib.parallel_config("loky", n_jobs=processes, inner_max_num_threads=1)
-                )
-            # One task at a time, or a finished one would wait in memory for its neighbours.
-            parallel = joblib.Parallel(return_as="generator_unordered", batch_size=1)
-            yield from parallel(joblib.delayed(run_alone)(task, sources) for task in tasks)
-
-
-def run_missing(
-    tasks: Iterable[Task],
-    store: Store,
-    sources: Sources,
-    workforce: Workforce,
-    watch: Watch | None = None,
-) -> list[Skipped]:
-    """Run the tasks that the store has no result of, and keep what they find.
-
-    Args:
-        tasks: All tasks; those listed twice run once.
-        store: Where results are and go.
-        sources: Files of data sets.
-        workforce: Who does the work.
-        watch: Told after each run.
-
-    Returns:
-        What could not be run here.
-    """
-    missing = sorted((t for t in dict.fromkeys(tasks) if t not in store), key=lambda t: -t.cost)
-    total, done = sum(task.cost for task in missing), 0.0
-    skipped = []
-    if not missing:
-        return []
-    for task, result in workforce.results(missing, sources):
-        done += task.cost
-        if isinstance(result, Skipped):
-            skipped.append(result)
-        else:
-            store.append(task, result)
-        if watch is not None:
-            watch(done, total, task.kind)
-    return skipped
-
-
-def run_alone(task: Task, sources: Sources) -> tuple[Task, Result | Skipped]:
-    """Run one task on one core: the others have tasks of their own."""
+def _lines_of(whole: bytes, path: Path) -> list[dict[str, str]]:
+    """The lines of a store, each with a key and a result."""
     try:
-        with _one_core():
-            return task, task.run(sources)
-    except (ResourceError, UnavailableError) as fault:
-        return task, Skipped(task, str(fault))
-
-
-@contextmanager
-def _one_core() -> Iterator[None]:
-    before, threads = os.environ.get("THRESHER_CORES"), numba.get_num_threads()
-    os.environ["THRESHER_CORES"] = "1"
-    numba.set_num_threads(1)
-    try:
-        with products_on_one_core():
-            yield
-    finally:
-        numba.set_num_threads(threads)
-        if before is None:
-            del os.environ["THRESHER_CORES"]
-        else:
-            os.environ["THRESHER_CORES"] = before
-
-
-@contextmanager
-def _cluster(address: str) -> Iterator[None]:
-    """Joblib's Dask backend, on a cluster whose workers have one thread each."""
-    distributed = importlib.import_module("distributed")
-
-    try:
-        client = distributed.Client(address, timeout=CONNECTING)
-    except (OSError, ValueError) as fault:
-        raise ParameterError(f"--dask {address}: no scheduler answers there ({fault})") from None
-    with client:
-        workers = client.scheduler_info(n_workers=-1)["workers"]
-        if any(worker["nthreads"] > 1 for worker in workers.values()):
-            # The kernels' threads are the process's own; two runs in one would meet there.
-            raise ParameterError(
-                f"--dask {address}: start the workers with one thread each, as in "
-                "`dask worker --nthreads 1 --nworkers auto`"
-            )
-        with joblib.parallel_config("dask", wait_for_workers_timeout=CONNECTING):
-            yield
+        lines = list(csv.DictReader(io.StringIO(whole.decode())))
+        for line in lines:
+            json.loads(line["result"])
+            if not all(isinstance(line[name], str) for name in COLUMNS):
+                raise ValueError
+    except (KeyError, TypeError, ValueError):
+        raise ParameterError(
+            f"{path} is not a store of results: give another folder, or remove it"
+        ) from None
+    return lines

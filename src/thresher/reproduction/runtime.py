@@ -16,7 +16,9 @@ from thresher.reproduction.tasks import ALL, PresentFit, sizes_within
 OSAS, AS, NON_ADAPTIVE, REFERENCE = (
     "adaptive, OSAS", "adaptive, AS", "non-adaptive", "adaptive, the paper's way (JAX)",
 )  # fmt: skip
-STYLES = {OSAS: 0, AS: 4, NON_ADAPTIVE: 1, REFERENCE: 3}
+AUTO = "auto (ours)"
+STYLES = {OSAS: 0, AS: 4, NON_ADAPTIVE: 1, REFERENCE: 3, AUTO: 5}
+MEASURED = {"seconds": "processor time (s)", "peak_mib": "peak memory (MiB)"}
 FORMS = {
     "partitions": "generalized products",
     "inclusion_exclusion": "inclusion–exclusion",
@@ -36,17 +38,20 @@ def fits(scale: Scale) -> dict[str, list[PresentFit]]:
                 "data": data, "epsilon": grid.epsilon, "k": k, "r": k, "seed": seed,
                 "synthetic_rows": scale.marginals.synthetic_rows, "optimizer": scale.optimizer,
             }  # fmt: skip
-            paired = {**common, "rounds": rounds, "queries_per_round": per_round}
+            practice = scale.practice.of_fits
+            paired = {**common, **practice, "rounds": rounds, "queries_per_round": per_round}
             for size in sizes_within(data, k, grid.sizes):
                 lines[OSAS].append(PresentFit(**paired, size=size))
                 lines[AS].append(PresentFit(**paired, size=size, selection="iterative"))
+                lines[AUTO].append(PresentFit(**common, size=size, mechanism="auto"))
             for size in sizes_within(data, k, grid.non_adaptive_sizes):
                 lines[NON_ADAPTIVE].append(
-                    PresentFit(**common, size=size, rounds=1, queries_per_round=ALL)
+                    PresentFit(**common, **practice, size=size, rounds=1, queries_per_round=ALL)
                 )
             for size in sizes_within(data, k, grid.reference_sizes):
                 iterations = grid.reference_iterations
-                lines[REFERENCE].append(ReferenceFit(**paired, size=size, iterations=iterations))
+                way = {name: value for name, value in paired.items() if name not in practice}
+                lines[REFERENCE].append(ReferenceFit(**way, size=size, iterations=iterations))
     return lines
 
 
@@ -61,8 +66,9 @@ def draw(context: Context) -> None:
     for label, wanted in fits(context.scale).items():
         frame = context.frame(wanted)
         if len(frame):
-            means = means_of(frame, ["data", "size"], "seconds", "queries")
-            parts.append(means.assign(line=label))
+            # Results of earlier versions do not tell their memory.
+            columns = [name for name in ("seconds", "peak_mib", "queries") if name in frame]
+            parts.append(means_of(frame, ["data", "size"], *columns).assign(line=label))
     found = pd.concat(parts, ignore_index=True)
     context.table("runtime", found)
     for data in context.scale.data:
@@ -80,18 +86,20 @@ def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:
         f"{context.scale.marginals.k}-way marginals, ε = {grid.epsilon:g}, adaptive: T = {rounds}, "
         f"K = {per_round}{note}",
     )
-    with plots.page(1, 1, title=title, width=5.6, height=3.0) as (figure, [[axes]]):
-        curves = []
-        for label, style in STYLES.items():
-            here = found[found["line"] == label].sort_values("size")
-            if len(here):
-                x, y = list(here["size"]), list(here["seconds"])
-                curves.append(plots.Curve(label, x, y, style))
-        plots.draw_curves(axes, curves)
-        plots.sizes_axis(axes, sorted(found["size"].unique()), "|W|, thresholds")
-        axes.set_yscale("log")
-        axes.set_ylabel("processor time (s)")
-        plots.legend_below(figure, axes, 2)
+    shown = {name: words for name, words in MEASURED.items() if name in found}
+    with plots.page(1, len(shown), title=title, width=3.8, height=3.0) as (figure, [panels]):
+        for axes, (column, words) in zip(panels, shown.items(), strict=True):
+            curves = []
+            for label, style in STYLES.items():
+                here = found[found["line"] == label].sort_values("size")
+                if len(here):
+                    x, y = list(here["size"]), list(here[column])
+                    curves.append(plots.Curve(label, x, y, style))
+            plots.draw_curves(axes, curves)
+            plots.sizes_axis(axes, sorted(found["size"].unique()), "|W|, thresholds")
+            axes.set_yscale("log")
+            axes.set_ylabel(words)
+        plots.legend_below(figure, panels[0], 3)
         context.save(figure, context.name("runtime", data))
 
 
@@ -133,7 +141,7 @@ def draw_forms(context: Context) -> None:
 
 FIGURE = PaperFigure(
     "runtime",
-    "time of adaptive and non-adaptive RAP, AS against OSAS, and of the paper's way in JAX",
+    "time and memory of RAP, adaptive or not, AS against OSAS, the paper's way in JAX, and auto",
     tasks,
     draw,
 )

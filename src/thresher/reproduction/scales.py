@@ -3,8 +3,9 @@
 `PAPER` is the paper's reference tables as they stand: Table "Experimental reference table for
 reevaluating RAP's utility on k-way marginals" (`Marginals`), the one "for evaluating r-of-k
 thresholds" (`Thresholds`) and the one "for evaluating the future utility" (`Future`), with δ =
-1/n² throughout. What the tables leave open is settled here and said in docs/reproduction.md: the
-number of repetitions, and how many future thresholds are drawn.
+1/n² throughout. Four repetitions, and the largest workloads (all 364 marginals of ADULT, 1,024 of
+LOANS), follow from the numbers of observations in the paper's regressions (`paper_numbers`). How
+many future thresholds are drawn is settled here and said in docs/reproduction.md.
 
 `QUICK` shows the effects on ADULT within half an hour on two cores, `SMOKE` touches every path.
 """
@@ -17,7 +18,9 @@ from thresher.reproduction.data import (
     ADULT_SMALL,
     LOANS_LIKE,
     LOANS_LIKE_SMALL,
+    is_stand_in,
 )
+from thresher.reproduction.practice import AUTHORS, Practice
 from thresher.reproduction.tasks import Shape
 
 Pairs = tuple[tuple[int, int], ...]
@@ -41,13 +44,13 @@ class Marginals:
     """Present error on k-way marginals, and what filtering large ones does to it."""
 
     epsilons: tuple[float, ...] = (0.01, 0.1, 1.0)
-    sizes: tuple[int, ...] = (1, 4, 16, 64, 256)
+    sizes: tuple[int, ...] = (1, 4, 16, 64, 256, 1024)
     pairs: Pairs = PAPER_PAIRS
     synthetic_rows: int = 1000
     k: int = 3
     map_epsilon: float = 0.1
     map_size: int = 256
-    repetitions: int = 3
+    repetitions: int = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +69,7 @@ class Thresholds:
     map_epsilon: float = 0.1
     map_size: int = 64
     filtered: bool = False
-    repetitions: int = 3
+    repetitions: int = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,8 +94,12 @@ class Future:
     training_future: int = 100
     overfitting_iterations: int = 1000
     overfitting_repetitions: int = 10
+    advice_sizes: tuple[int, ...] = (1, 4, 16)
+    advice_pairs: Pairs = ((4, 4), (4, 16), (16, 4))
+    advice_repetitions: int = 10
+    augmented: int = 16
     future: int = 100
-    repetitions: int = 5
+    repetitions: int = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +113,17 @@ class Runtime:
     pair: tuple[int, int] = (16, 4)
     reference_iterations: int = 1000
     forms_repeats: int = 15
-    repetitions: int = 3
+    repetitions: int = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """The largest workloads that fit under a cap on memory, when all queries are held or not."""
+
+    cap_mib: int = 3072
+    sizes: tuple[int, ...] = (1, 4, 16, 64, 256, 1024)
+    synthetic_rows: int = 1000
+    repetitions: int = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +134,7 @@ class Scale:
         name: What the command line and every title call it.
         data: The names of the data sets, ADULT's first.
         optimizer: How D' is fitted.
+        practice: What the authors' code does and the text does not say.
     """
 
     name: str
@@ -125,13 +143,50 @@ class Scale:
     thresholds: Thresholds = Thresholds()
     future: Future = Future()
     runtime: Runtime = Runtime()
+    memory: Memory = Memory()
     optimizer: str = "accelerated"
+    practice: Practice = AUTHORS
 
     def with_loans(self, name: str) -> "Scale":
-        """The same with LOANS under another name: that of the user's file."""
-        if not any(data.startswith("loans") for data in self.data):
-            return self
-        return replace(self, data=tuple(name if data == LOANS_LIKE else data for data in self.data))
+        """The same with the user's file of LOANS, in place of the stand-in where there is one.
+
+        Example:
+            >>> QUICK.with_loans("loans-0123456789ab").data
+            ('adult', 'loans-0123456789ab')
+        """
+        return replace(self, data=(*(d for d in self.data if not is_stand_in(d)), name))
+
+    def up_to(self, size: int) -> "Scale":
+        """The same without workloads and histories of more thresholds than this.
+
+        Example:
+            >>> PAPER.up_to(64).marginals.sizes
+            (1, 4, 16, 64)
+        """
+
+        def capped(sizes: tuple[int, ...]) -> tuple[int, ...]:
+            kept = tuple(s for s in sizes if s <= size)
+            if not kept:
+                raise ParameterError(f"--largest {size}: scale {self.name} has no such workload")
+            return kept
+
+        marginals, thresholds, runtime = self.marginals, self.thresholds, self.runtime
+        small, narrow = capped(marginals.sizes), capped(thresholds.sizes)
+        return replace(
+            self,
+            marginals=replace(marginals, sizes=small, map_size=min(marginals.map_size, small[-1])),
+            thresholds=replace(
+                thresholds, sizes=narrow, map_size=min(thresholds.map_size, narrow[-1])
+            ),
+            future=replace(self.future, sizes=capped(self.future.sizes)),
+            runtime=replace(
+                runtime,
+                sizes=capped(runtime.sizes),
+                non_adaptive_sizes=capped(runtime.non_adaptive_sizes),
+                reference_sizes=capped(runtime.reference_sizes),
+            ),
+            memory=replace(self.memory, sizes=capped(self.memory.sizes)),
+        )
 
     def repeated(self, times: int) -> "Scale":
         """The same with another number of repetitions of everything; more are added to fewer.
@@ -146,6 +201,7 @@ class Scale:
             drift_repetitions=times,
             training_repetitions=times,
             overfitting_repetitions=times,
+            advice_repetitions=times,
         )
         return replace(
             self,
@@ -153,10 +209,11 @@ class Scale:
             thresholds=replace(self.thresholds, repetitions=times),
             future=future,
             runtime=replace(self.runtime, repetitions=times),
+            memory=replace(self.memory, repetitions=times),
         )
 
     def only(self, begins: str) -> "Scale":
-        """The same on one of its data sets, `adult` or `loans`.
+        """The same on one of its data sets, `adult` or `loans`; see `on` for any other.
 
         Example:
             >>> PAPER.only("adult").data
@@ -168,6 +225,10 @@ class Scale:
             raise ParameterError(f"--data: scale {self.name} has {known}, not {begins!r}")
         return replace(self, data=kept)
 
+    def on(self, data: str) -> "Scale":
+        """The same on one data set, whether or not it is among those of the scale."""
+        return replace(self, data=(data,))
+
 
 PAPER = Scale(name="paper")
 
@@ -178,6 +239,7 @@ QUICK = Scale(
         sizes=(1, 4, 16, 64),
         pairs=grid_of((1, 4, 16), (4, 16, 64)),
         map_size=64,
+        repetitions=3,
     ),
     thresholds=Thresholds(
         sizes=(1, 4, 16),
@@ -198,6 +260,8 @@ QUICK = Scale(
         training_future=40,
         overfitting_iterations=100,
         overfitting_repetitions=4,
+        advice_sizes=(1, 4),
+        advice_repetitions=6,
         future=50,
         repetitions=4,
     ),
@@ -209,6 +273,7 @@ QUICK = Scale(
         forms_repeats=9,
         repetitions=1,
     ),
+    memory=Memory(cap_mib=2048, sizes=(1, 4, 16, 64), repetitions=1),
 )
 
 SMOKE = Scale(
@@ -243,6 +308,10 @@ SMOKE = Scale(
         training_future=5,
         overfitting_iterations=4,
         overfitting_repetitions=2,
+        advice_sizes=(2,),
+        advice_pairs=((2, 4),),
+        advice_repetitions=2,
+        augmented=2,
         future=5,
         repetitions=2,
     ),
@@ -255,6 +324,7 @@ SMOKE = Scale(
         forms_repeats=1,
         repetitions=1,
     ),
+    memory=Memory(cap_mib=1024, sizes=(1,), synthetic_rows=50, repetitions=1),
 )
 
 SCALES = {scale.name: scale for scale in (SMOKE, QUICK, PAPER)}

@@ -15,9 +15,10 @@ from thresher.reproduction.paper_figure import (
 )
 from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Scale
-from thresher.reproduction.tasks import PresentFit
+from thresher.reproduction.tasks import ALL, PresentFit
 from thresher.reproduction.thresholds import filter_words, mapped
 
+AUTO = "auto"
 PANELS = {"error": "present error (share of records)", "seconds": "processor time of the fit (s)"}
 
 
@@ -32,15 +33,31 @@ def tasks(scale: Scale) -> Sequence[PresentFit]:
     ]
 
 
+def auto(scale: Scale) -> Sequence[PresentFit]:
+    """The same workloads answered by `auto`, which chooses its rounds itself."""
+    once = [task for task in tasks(scale) if task.optimizer == scale.optimizer]
+    wanted = (
+        replace(task, mechanism="auto", rounds=1, queries_per_round=ALL, clipped=False)
+        for task in once
+    )
+    return list(dict.fromkeys(wanted))
+
+
+def all_tasks(scale: Scale) -> Sequence[Task]:
+    """RAP and `auto`."""
+    return [*tasks(scale), *auto(scale)]
+
+
 def draw(context: Context) -> None:
     """Error and time of the (T, K) with the least error."""
-    wanted: Sequence[Task] = tasks(context.scale)
-    frame = context.frame(wanted)
+    frame = context.frame(tasks(context.scale))
     setting = ["data", "r", "synthetic_rows"]
     pair = ["rounds", "queries_per_round"]
     best = best_pairs(frame, setting)
     seconds = means_of(frame, [*setting, *pair], "seconds")
-    found = best.merge(seconds, on=[*setting, *pair])
+    found = best.merge(seconds, on=[*setting, *pair]).assign(mechanism="rap")
+    other = means_of(context.frame(auto(context.scale)), setting, "error", "seconds")
+    found = pd.concat([found, other.assign(mechanism=AUTO)], ignore_index=True)
     context.table("synthetic-rows", found)
     for data in context.scale.data:
         _draw_data(context, data, found[found["data"] == data])
@@ -58,9 +75,11 @@ def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:
         for axes, (column, words) in zip(panels, PANELS.items(), strict=True):
             curves = []
             for style, r in enumerate(grid.r):
-                here = found[found["r"] == r].sort_values("synthetic_rows")
-                x, y = list(here["synthetic_rows"]), list(here[column])
-                curves.append(plots.Curve(f"r = {r}", x, y, style))
+                for mechanism, label in (("rap", f"r = {r}"), (AUTO, f"r = {r}, auto")):
+                    here = found[(found["r"] == r) & (found["mechanism"] == mechanism)]
+                    here = here.sort_values("synthetic_rows")
+                    x, y = list(here["synthetic_rows"]), list(here[column])
+                    curves.append(plots.Curve(label, x, y, style, hollow=mechanism == AUTO))
             plots.draw_curves(axes, curves)
             plots.sizes_axis(axes, grid.rows, "n', synthetic rows")
             axes.set_ylabel(words)
@@ -72,6 +91,6 @@ def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:
 FIGURE = PaperFigure(
     "synthetic-rows",
     "n' against present error and time on r-of-4 thresholds",
-    tasks,
+    all_tasks,
     draw,
 )

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 from thresher.data import Records
 from thresher.evaluation.errors import errors_of
-from thresher.mechanisms.projector import OnIteration, Projector
+from thresher.mechanisms.projector import OnIteration
 from thresher.mechanisms.rap import RAPProcedure
 from thresher.privacy.curator import Curator
 from thresher.privacy.randomness import InsecureSeededRandomness
@@ -52,6 +52,7 @@ class TrainingRun(FutureFit):
             distribution=shape,
             future=grid.training_future,
             seed=seed,
+            **scale.practice.of_histories,
             **more,
         )
 
@@ -73,7 +74,9 @@ class TrainingRun(FutureFit):
         procedure = rap.resolve(records.n, budget.rho, history)
         assert isinstance(procedure, RAPProcedure)
         procedure.estimate(records.n).check()
-        projector = Projector(self.optimizer, stopping or Stopping(), on_iteration)
+        projector = replace(
+            procedure.projector, stopping=stopping or Stopping(), on_iteration=on_iteration
+        )
         noise = InsecureSeededRandomness(self.noise_seed)
         curator = Curator(records, budget, randomness=noise)
         outcome = replace(procedure, projector=projector).run(curator, _untold)

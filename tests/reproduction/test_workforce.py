@@ -1,7 +1,10 @@
 """Tasks have stable keys, results survive crashes, and a rerun does only what is missing."""
 
+import csv
 import dataclasses
+import json
 import os
+import signal
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,16 +14,9 @@ from distributed import LocalCluster
 from thresher.errors import ParameterError, ResourceError
 from thresher.parallel import cores
 from thresher.reproduction.query_forms import FormTiming
-from thresher.reproduction.running import (
-    Skipped,
-    Store,
-    Task,
-    UnavailableError,
-    Workforce,
-    run_alone,
-    run_missing,
-)
-from thresher.reproduction.tasks import PresentFit
+from thresher.reproduction.running import Store, Task, UnavailableError
+from thresher.reproduction.tasks import FutureFit, PresentFit
+from thresher.reproduction.workforce import Share, Skipped, Workforce, run_alone, run_missing
 
 ALONE = Workforce(processes=1)
 
@@ -63,11 +59,26 @@ def test_every_parameter_is_part_of_the_key():
     others = {
         "data": "adult-small", "mechanism": "all0", "epsilon": 1.0, "k": 4, "r": 2, "size": 5,
         "rounds": 2, "queries_per_round": 7, "synthetic_rows": 9, "optimizer": "adam", "seed": 1,
-        "filtered": True, "selection": "iterative",
+        "filtered": True, "selection": "iterative", "clipped": True,
     }  # fmt: skip
     assert set(others) == {field.name for field in dataclasses.fields(task)}
     keys = {dataclasses.replace(task, **{name: value}).key for name, value in others.items()}
     assert len(keys | {task.key}) == len(others) + 1
+
+
+def test_results_of_the_first_pages_are_still_known():
+    task = PresentFit(
+        data="adult", epsilon=0.1, k=4, r=1, size=16, rounds=64, queries_per_round=4, seed=1,
+        filtered=True,
+    )  # fmt: skip
+    assert task.key == "c54895f3145a2447"  # the first line of docs/reproduction/results.csv
+    later = {"clipped": True, "replacement": False, "geometric_p": 0.25, "augmented": 3}
+    fit = FutureFit(
+        data="adult", epsilon=0.1, k=3, r=1, size=4, seed=0, distribution="uniform", future=9
+    )
+    assert not later.keys() & fit.stored.keys()
+    keys = {dataclasses.replace(fit, **{name: value}).key for name, value in later.items()}
+    assert len(keys | {fit.key}) == 5
 
 
 def test_results_are_there_when_the_store_is_opened_again(tmp_path):
@@ -161,26 +172,117 @@ def test_processes_of_this_machine(tmp_path):
         assert all(task in store for task in tasks)
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    with LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-    ) as local:
-        yield local
+SLOW_ENOUGH = 12
 
 
-def test_a_cluster_of_two_worker_processes(tmp_path, cluster):
-    fits = [
+def fits(count):
+    return [
         PresentFit(
             data="adult-small", epsilon=1.0, k=2, r=2, size=2, rounds=2, queries_per_round=2,
             synthetic_rows=20, seed=seed,
         )
-        for seed in range(4)
+        for seed in range(count)
     ]  # fmt: skip
-    with Store(tmp_path / "here.csv") as here, Store(tmp_path / "there.csv") as there:
-        run_missing(fits, here, {}, ALONE)
-        run_missing(fits, there, {}, Workforce(dask=cluster.scheduler_address))
-        assert [there[task]["error"] for task in fits] == [here[task]["error"] for task in fits]
+
+
+def stored(path):
+    """What a results.csv says, but for the order of its lines and what was measured of time."""
+    with path.open() as file:
+        lines = list(csv.DictReader(file))
+    found = {}
+    for line in lines:
+        result = json.loads(line["result"])
+        for name in ("seconds", "cpu_seconds", "peak_mib"):
+            result.pop(name)
+        found[line["key"]] = (line["kind"], line["parameters"], result)
+    assert len(found) == len(lines)
+    return found
+
+
+def test_a_cluster_loses_a_worker_and_gives_the_same_results(tmp_path):
+    tasks, killed = fits(SLOW_ENOUGH), []
+    with LocalCluster(
+        n_workers=3, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as cluster:
+
+        def kill_one(done, total, kind):
+            if not killed:
+                worker = next(iter(cluster.workers.values()))
+                killed.append(worker.pid)
+                os.kill(worker.pid, signal.SIGKILL)
+
+        with Store(tmp_path / "here.csv") as here, Store(tmp_path / "there.csv") as there:
+            run_missing(tasks, here, {}, ALONE)
+            workforce = Workforce(dask=cluster.scheduler_address)
+            assert run_missing(tasks, there, {}, workforce, kill_one) == []
+    assert killed
+    assert stored(tmp_path / "there.csv") == stored(tmp_path / "here.csv")
+
+
+def test_machines_share_the_work_and_their_results_are_merged(tmp_path):
+    tasks = [Doubling(number=number) for number in range(30)]
+    for number in (1, 2, 3):
+        part = Workforce(processes=1, share=Share.parse(f"{number}/3"))
+        with Store(tmp_path / f"{number}.csv") as store:
+            run_missing(tasks, store, {}, part)
+            assert 0 < len(store) < 30
+    assert sorted(Doubling.ran) == list(range(30))
+    with Store(tmp_path / "all.csv") as store:
+        added = [store.merge(tmp_path / f"{number}.csv") for number in (1, 2, 3, 3)]
+        assert sum(added) == 30
+        assert added[-1] == 0
+        assert all(store[task]["double"] == 2 * task.number for task in tasks)
+    with Store(tmp_path / "all.csv") as store:
+        assert len(store) == 30
+        with pytest.raises(ParameterError, match="cannot be read"):
+            store.merge(tmp_path / "none.csv")
+        (tmp_path / "other.csv").write_text("name,age\nAda,36\n")
+        with pytest.raises(ParameterError, match="not a store of results"):
+            store.merge(tmp_path / "other.csv")
+
+
+@pytest.mark.parametrize("text", ["", "2", "0/3", "4/3", "a/b"])
+def test_a_share_is_checked(text):
+    with pytest.raises(ParameterError, match="--share"):
+        Share.parse(text)
+
+
+def test_no_task_is_begun_when_the_time_is_up(tmp_path):
+    with Store(tmp_path / "r.csv") as store:
+        out_of_time = Workforce(processes=1, minutes=-1.0)
+        assert run_missing([Doubling(number=1)], store, {}, out_of_time) == []
+        assert len(store) == 0
+
+
+def test_short_runs_come_first_where_asked(tmp_path):
+    @dataclass(frozen=True, kw_only=True)
+    class Weighted(Doubling):
+        @property
+        def cost(self):
+            return float(self.number)
+
+    tasks = [Weighted(number=number) for number in (2, 3, 1)]
+    for cheap_first, order in ((False, [3, 2, 1]), (True, [1, 2, 3])):
+        Doubling.ran.clear()
+        with Store(tmp_path / f"{cheap_first}.csv") as store:
+            run_missing(tasks, store, {}, Workforce(processes=1, cheap_first=cheap_first))
+        assert Doubling.ran == order
+
+
+def test_a_result_says_what_it_took_and_what_made_it():
+    found = run_alone(fits(1)[0], {})[1]
+    assert found["cpu_seconds"] > 0
+    assert found["peak_mib"] is None or found["peak_mib"] > 10
+    assert "numpy" in found["software"]
+
+
+def test_a_low_priority_is_asked_for_once_the_task_begins(monkeypatch):
+    asked = []
+    monkeypatch.setattr(os, "setpriority", lambda *words: asked.append(words))
+    run_alone(Doubling(number=1), {})
+    assert asked == []
+    [_] = Workforce(processes=1, niceness=15).results([Doubling(number=1)], {})
+    assert asked == [(os.PRIO_PROCESS, 0, 15)]
 
 
 def test_workers_with_several_threads_are_refused(tmp_path):
@@ -195,7 +297,7 @@ def test_workers_with_several_threads_are_refused(tmp_path):
 
 
 def test_no_scheduler(tmp_path, monkeypatch):
-    monkeypatch.setattr("thresher.reproduction.running.CONNECTING", 0.5)
+    monkeypatch.setattr("thresher.reproduction.workforce.CONNECTING", 0.5)
     with (
         Store(tmp_path / "r.csv") as store,
         pytest.raises(ParameterError, match="no scheduler answers"),

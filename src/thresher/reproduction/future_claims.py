@@ -1,0 +1,205 @@
+"""The paper's claims on future error and drift, each as a number in stored results."""
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from thresher.reproduction import advice, drift_effect, future_error, overfitting
+from thresher.reproduction.data import title_of
+from thresher.reproduction.future_error import Estimate, estimates
+from thresher.reproduction.paper_figure import Context
+from thresher.reproduction.tasks import FutureFit, Shape
+from thresher.reproduction.verdicts import Claim, Finding, finding
+
+SMALL_HISTORY = 4
+HARMLESS_VARIATION = 0.5
+AS_GOOD = 0.01
+"""A difference of future error that nobody would mind."""
+
+
+def _estimates(context: Context, shape: Shape, size: int) -> list[Estimate]:
+    wanted = [
+        task
+        for task in future_error.fits(context.scale)
+        if (task.data, task.distribution, task.size) == (context.scale.data[0], shape, size)
+    ]
+    return estimates(context, wanted)
+
+
+def _means(estimate: Estimate) -> list[float]:
+    """The mean future error of every repetition."""
+    return [sum(errors) / len(errors) for errors in estimate.future.by_repetition]
+
+
+def _chosen(context: Context, shape: Shape, size: int) -> Estimate | None:
+    return min(_estimates(context, shape, size), key=lambda e: e.present, default=None)
+
+
+def _where(context: Context, *words: str) -> str:
+    return ", ".join([title_of(context.scale.data[0]), *words])
+
+
+def _differences(one: Estimate, other: Estimate) -> list[float]:
+    pairs = zip(_means(one), _means(other), strict=False)
+    return [first - second for first, second in pairs]
+
+
+def more_history_helps(context: Context) -> Finding | None:
+    """The largest rise of future error from one size of the history to the next."""
+    found = []
+    sizes = context.scale.future.sizes
+    for shape in context.scale.future.shapes:
+        for fewer, more in itertools.pairwise(sizes):
+            before, after = _chosen(context, shape, fewer), _chosen(context, shape, more)
+            if before is not None and after is not None:
+                where = _where(context, shape, f"|W_H| = {fewer} to {more}")
+                found.append(finding(_differences(after, before), AS_GOOD, "below", where))
+    return max((f for f in found if f), key=lambda f: f.value, default=None)
+
+
+def history_helps_at_all(context: Context) -> Finding | None:
+    """The smallest gain of future error from the smallest history to the largest."""
+    found = []
+    sizes = context.scale.future.sizes
+    for shape in context.scale.future.shapes:
+        before, after = _chosen(context, shape, sizes[0]), _chosen(context, shape, sizes[-1])
+        if before is not None and after is not None:
+            where = _where(context, shape, f"|W_H| = {sizes[0]} to {sizes[-1]}")
+            found.append(finding(_differences(before, after), 0.0, "above", where))
+    return min((f for f in found if f), key=lambda f: f.value, default=None)
+
+
+def present_choice_is_good(context: Context) -> Finding | None:
+    """The largest cost in future error of choosing (T, K) by present error."""
+    costs = []
+    for shape in context.scale.future.shapes:
+        for size in context.scale.future.sizes:
+            found = _estimates(context, shape, size)
+            if found:
+                chosen = min(found, key=lambda e: e.present)
+                best = min(found, key=lambda e: e.future.mean)
+                costs.append(chosen.future.mean - best.future.mean)
+    where = _where(context, f"mean of {len(costs)} settings")
+    return finding(costs, AS_GOOD, "below", where)
+
+
+def concentration(worse: Shape, better: Shape) -> Any:
+    """Future error of one distribution minus that of another, for a small history."""
+
+    def measure(context: Context) -> Finding | None:
+        sizes = [s for s in context.scale.future.sizes if s <= SMALL_HISTORY]
+        differences: list[float] = []
+        for size in sizes:
+            one, other = _chosen(context, worse, size), _chosen(context, better, size)
+            if one is not None and other is not None:
+                differences += _differences(one, other)
+        return finding(differences, 0.0, "above", _where(context, f"|W_H| ≤ {SMALL_HISTORY}"))
+
+    return measure
+
+
+def no_overfitting(context: Context) -> Finding | None:
+    """The change of future error from half of the rounds to the end, over all fits."""
+    wanted: Sequence[Any] = overfitting.tasks(context.scale)
+    if not any(task in context.store for task in wanted):
+        return None
+    found = overfitting.collected(context)
+    late = found[found["since"] == max(overfitting.SINCE)]
+    where = f"{title_of(context.scale.data[-1])}, {len(late)} fits"
+    return finding(late["future change"], AS_GOOD, "below", where)
+
+
+def drift_is_harmless(context: Context) -> Finding | None:
+    """The rise of future error at the drift whose total variation is nearest 0.5."""
+    data = context.scale.data[0]
+    wanted: Sequence[FutureFit] = drift_effect.fits(context.scale, data)
+    if not any(task in context.store for task in wanted):
+        return None
+    best = {}
+    for drift in context.scale.future.drifts:
+        found = estimates(context, wanted, drift)
+        best[drift] = min(found, key=lambda e: e.present)
+    nearest = min(
+        (drift for drift in best if drift > 0),
+        key=lambda drift: abs(best[drift].variation - HARMLESS_VARIATION),
+    )
+    where = _where(context, f"γ = {nearest:g}", f"total variation {best[nearest].variation:.2f}")
+    still = best[context.scale.future.drifts[0]]
+    return finding(_differences(best[nearest], still), AS_GOOD, "below", where)
+
+
+def augmenting_helps(context: Context) -> Finding | None:
+    """The smallest gain by augmenting, over distributions, at the smallest history."""
+    found = advice.augmenting_changes(context)
+    if not len(found):
+        return None
+    smallest = found[found["size"] == found["size"].min()]
+    row = smallest.sort_values("change").iloc[-1]
+    where = _where(context, str(row["distribution"]), f"|W_H| = {row['size']}")
+    return Finding(-row["change"], -row["high"], -row["low"], 0.0, "above", where)
+
+
+def augmenting_never_hurts(context: Context) -> Finding | None:
+    """The largest rise of future error by augmenting, over all histories."""
+    found = advice.augmenting_changes(context)
+    if not len(found):
+        return None
+    row = found.sort_values("change").iloc[-1]
+    where = _where(context, str(row["distribution"]), f"|W_H| = {row['size']}")
+    return Finding(row["change"], row["low"], row["high"], AS_GOOD, "below", where)
+
+
+def holding_out_hurts(context: Context) -> Finding | None:
+    """The smallest rise of future error by holding out, over all histories."""
+    found = advice.holding_out_changes(context)
+    if not len(found):
+        return None
+    row = found.sort_values("change").iloc[0]
+    where = _where(context, str(row["distribution"]), f"|W_H| = {row['size']}")
+    return Finding(row["change"], row["low"], row["high"], 0.0, "above", where)
+
+
+def learns_at_all(context: Context) -> Finding | None:
+    """How much lower RAP's future error is than All-0's, at least."""
+    found = []
+    data = context.scale.data[0]
+    for shape in context.scale.future.shapes:
+        for size in context.scale.future.sizes:
+            zeros = estimates(
+                context,
+                [
+                    task
+                    for task in future_error.fits(context.scale, "all0")
+                    if (task.data, task.distribution, task.size) == (data, shape, size)
+                ],
+            )
+            rap = _chosen(context, shape, size)
+            if rap is not None and zeros:
+                where = _where(context, shape, f"|W_H| = {size}")
+                found.append(finding(_differences(zeros[0], rap), 0.0, "above", where))
+    return min((f for f in found if f), key=lambda f: f.value, default=None)
+
+
+FUTURE_CLAIMS = (
+    Claim("RAP's future error is always below All-0's", "All-0 minus RAP, at least",
+          "future-error", learns_at_all),
+    Claim("More history helps", "gain from the smallest history to the largest, at least",
+          "future-error", history_helps_at_all),
+    Claim("No history is too large", "rise from one size to the next, at most", "future-error",
+          more_history_helps),
+    Claim("Present-optimal (T, K) are nearly future-optimal", "cost of choosing by present error",
+          "future-error", present_choice_is_good),
+    Claim("Uniform is the worst for small histories", "uniform minus Zipf", "future-error",
+          concentration("uniform", "zipf")),
+    Claim("Geometric is the best for small histories", "Zipf minus geometric", "future-error",
+          concentration("zipf", "geometric")),
+    Claim("A small history gains by augmenting", "gain, at least", "augmenting",
+          augmenting_helps),
+    Claim("Augmenting does no harm", "rise, at most", "augmenting", augmenting_never_hurts),
+    Claim("Holding out part of the history is worse", "rise, at least", "holding-out",
+          holding_out_hurts),
+    Claim("No overfitting", "change of future error in the second half of the rounds",
+          "overfitting", no_overfitting),
+    Claim("Drift is harmless up to a total variation of 0.5", "rise of future error",
+          "drift-effect", drift_is_harmless),
+)  # fmt: skip

@@ -1,0 +1,364 @@
+"""The paper's claims on present error, time and memory, each as a number in stored results."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from thresher.queries import Workload
+from thresher.reproduction import (
+    filtering,
+    memory,
+    paper_numbers,
+    printed_osas,
+    runtime,
+    thresholds,
+)
+from thresher.reproduction import synthetic_rows as rows_figure
+from thresher.reproduction.data import title_of
+from thresher.reproduction.paper_figure import Context, best_pairs
+from thresher.reproduction.present_error import adaptive, others
+from thresher.reproduction.regression import compare_models
+from thresher.reproduction.tasks import Choosing, sizes_within
+from thresher.reproduction.verdicts import Claim, Finding, exactly, finding, within
+
+ABOUT_50 = 40.0
+ABOUT_EQUAL = 0.02
+"""Errors that differ by less than this are called about equal."""
+FILTER_EPSILON = 0.01
+"""Where the effect of the filter is the largest, in the paper and here."""
+
+
+def first(context: Context) -> str:
+    """The data set that claims are checked on."""
+    return context.scale.data[0]
+
+
+BySeed = dict[int, float]
+"""A number for each repetition."""
+
+
+def least(frame: pd.DataFrame) -> BySeed:
+    """The least error over (T, K), by repetition."""
+    return by_seed(frame.groupby("seed")["error"].min().reset_index(), "error")
+
+
+def by_seed(frame: pd.DataFrame, column: str) -> BySeed:
+    """A column of a frame that has one row a repetition."""
+    return {int(seed): float(value) for seed, value in frame[["seed", column]].to_numpy()}
+
+
+def best_pair(frame: pd.DataFrame) -> tuple[int, int]:
+    """The (T, K) with the least mean error."""
+    best = best_pairs(frame, ["data"]).iloc[0]
+    return int(best["rounds"]), int(best["queries_per_round"])
+
+
+def _here(context: Context, tasks: Sequence[Any], **fixed: Any) -> pd.DataFrame:
+    """Stored runs of the first data set with some parameters."""
+    wanted = [
+        task
+        for task in tasks
+        if task.data == first(context)
+        and all(getattr(task, name) == value for name, value in fixed.items())
+    ]
+    return context.frame(wanted)
+
+
+def _size(context: Context, most: int = 64) -> int:
+    grid = context.scale.marginals
+    return max(s for s in sizes_within(first(context), grid.k, grid.sizes) if s <= most)
+
+
+def _where(context: Context, *words: str) -> str:
+    return ", ".join([title_of(first(context)), *words])
+
+
+def _paired(one: BySeed, other: BySeed) -> list[float]:
+    """Differences within repetitions."""
+    return [one[seed] - other[seed] for seed in one if seed in other]
+
+
+def adaptivity_is_crucial(context: Context) -> Finding | None:
+    """The rise of error without adaptivity, at the ε where it is the smallest."""
+    size, found = _size(context), []
+    for epsilon in context.scale.marginals.epsilons:
+        best = _here(context, adaptive(context.scale), size=size, epsilon=epsilon)
+        other = _here(context, others(context.scale, "rap"), size=size, epsilon=epsilon)
+        if len(best) and len(other):
+            where = _where(context, f"|W| = {size}", f"ε = {epsilon:g}")
+            found.append(finding(_paired(least(other), least(best)), 0.0, "above", where))
+    return min((f for f in found if f), key=lambda f: f.value, default=None)
+
+
+def non_adaptive_is_all_0(context: Context) -> Finding | None:
+    """How far non-adaptive RAP is from All-0, at most, for |W| ≥ 4 and all ε."""
+    found = []
+    grid = context.scale.marginals
+    for epsilon in grid.epsilons:
+        for size in sizes_within(first(context), grid.k, grid.sizes):
+            one = _here(context, others(context.scale, "rap"), size=size, epsilon=epsilon)
+            other = _here(context, others(context.scale, "all0"), size=size, epsilon=epsilon)
+            if size >= 4 and len(one) and len(other):
+                where = _where(context, f"|W| = {size}", f"ε = {epsilon:g}")
+                found.append(within(_paired(least(one), least(other)), ABOUT_EQUAL, where))
+    return max((f for f in found if f), key=lambda f: f.value, default=None)
+
+
+def best_total_grows(context: Context) -> Finding | None:
+    """The factor by which the best T·K grows from the smallest ε to the largest."""
+    size, grid = _size(context), context.scale.marginals
+    best = []
+    for epsilon in (grid.epsilons[0], grid.epsilons[-1]):
+        frame = _here(context, adaptive(context.scale), size=size, epsilon=epsilon)
+        if not len(frame):
+            return None
+        rounds, per_round = best_pair(frame)
+        best.append(rounds * per_round)
+    return exactly(best[1] / best[0], 1.0, "above", _where(context, f"|W| = {size}"))
+
+
+def paper_s_error(selection: Choosing) -> Any:
+    """How far RAP's error is from the paper's line, with correct or printed noise."""
+
+    def measure(context: Context) -> Finding | None:
+        size, epsilon = _size(context), context.scale.marginals.map_epsilon
+        paper = printed_osas.paper_line(first(context), epsilon, size)
+        tasks = adaptive(context.scale, selection=selection)
+        frame = _here(context, tasks, size=size, epsilon=epsilon)
+        if not len(frame) or math.isnan(paper):
+            return None
+        where = _where(context, f"|W| = {size}", f"ε = {epsilon:g}", f"the paper: {paper:.3f}")
+        gaps = [error - paper for error in least(frame).values()]
+        return within(gaps, ABOUT_EQUAL, where)
+
+    return measure
+
+
+def filter_adds(context: Context) -> Finding | None:
+    """What the filter adds to error at equal numbers of queries, amid those that both have."""
+    frame = context.frame(filtering.tasks(context.scale))
+    if not len(frame) or not frame["filtered"].any():
+        return None
+    observed = filtering.least_errors(frame[frame["data"] == first(context)])
+    found = compare_models(filtering.observations(observed, "queries"))
+    sizes = observed.groupby("filtered")["queries"]
+    at = math.sqrt(float(sizes.min().max()) * float(sizes.max().min()))
+    added, low, high = found.effect(FILTER_EPSILON, math.log(at), robust=True)
+    where = _where(context, f"{at:.0f} queries", f"ε = {FILTER_EPSILON:g}", "by workload")
+    return Finding(added, low, high, 0.0, "above", where)
+
+
+def conjunctions_are_easiest(context: Context) -> Finding | None:
+    """How much smaller error is at r = k than at the best r < k."""
+    grid = context.scale.thresholds
+    size, epsilon = grid.map_size, grid.map_epsilon
+    by_r = {
+        r: _here(context, thresholds.mapped(context.scale), r=r, size=size, epsilon=epsilon)
+        for r in grid.r
+    }
+    if not all(len(frame) for frame in by_r.values()):
+        return None
+    easiest = least(pd.concat([frame for r, frame in by_r.items() if r < grid.k]))
+    where = _where(context, f"|W| = {size}", f"ε = {epsilon:g}")
+    return finding(_paired(easiest, least(by_r[grid.k])), 0.0, "above", where)
+
+
+def many_small_rounds(context: Context) -> Finding | None:
+    """Least T/K among the best pairs of r < k."""
+    grid, ratios = context.scale.thresholds, []
+    for r in (r for r in grid.r if r < grid.k):
+        frame = _here(
+            context, thresholds.mapped(context.scale), r=r, size=grid.map_size,
+            epsilon=grid.map_epsilon,
+        )  # fmt: skip
+        if not len(frame):
+            return None
+        rounds, per_round = best_pair(frame)
+        ratios.append(rounds / per_round)
+    where = _where(context, f"|W| = {grid.map_size}", f"ε = {grid.map_epsilon:g}")
+    return exactly(min(ratios), 1.0, "above", where)
+
+
+def more_rows_help(context: Context) -> Finding | None:
+    """The change of error from the fewest rows to the most, mean over r."""
+    grid, changes = context.scale.thresholds, []
+    for r in grid.r:
+        few, many = (
+            _here(context, rows_figure.tasks(context.scale), r=r, synthetic_rows=rows)
+            for rows in (grid.rows[0], grid.rows[-1])
+        )
+        if len(few) and len(many):
+            changes += _paired(least(many), least(few))
+    where = _where(context, f"n' = {grid.rows[0]} to {grid.rows[-1]}")
+    return finding(changes, 0.0, "below", where)
+
+
+def any_is_slower(context: Context) -> Finding | None:
+    """How many times as long r = 1 takes as r = k, each with its best (T, K); most over n'."""
+    grid, ratios = context.scale.thresholds, []
+    for rows in grid.rows:
+        best = {}
+        for r in (1, grid.k):
+            frame = _here(context, rows_figure.tasks(context.scale), r=r, synthetic_rows=rows)
+            if not len(frame):
+                return None
+            rounds, per_round = best_pair(frame)
+            at = (frame["rounds"] == rounds) & (frame["queries_per_round"] == per_round)
+            best[r] = float(frame[at]["seconds"].mean())
+        ratios.append(best[1] / best[grid.k])
+    return exactly(max(ratios), 1.0, "above", _where(context, "the paper: up to 20"))
+
+
+def gaussian_ignores_r(context: Context) -> Finding | None:
+    """The largest mean difference of GM's error between r and k."""
+    grid, found = context.scale.thresholds, []
+    tasks = thresholds.fits(context.scale, "gaussian_per_query")
+    for epsilon in grid.epsilons:
+        frames = {
+            r: _here(context, tasks, r=r, epsilon=epsilon, size=grid.sizes[0]) for r in grid.r
+        }
+        if not all(len(frame) for frame in frames.values()):
+            continue
+        last = least(frames[grid.k])
+        for r in grid.r[:-1]:
+            where = _where(context, f"r = {r} and {grid.k}", f"ε = {epsilon:g}")
+            share = sum(last.values()) / len(last)
+            found.append(within(_paired(least(frames[r]), last), 0.25 * share, where))
+    return max((f for f in found if f), key=lambda f: f.value, default=None)
+
+
+def more_queries(context: Context) -> Finding | None:
+    """How many times as many queries a workload has without the filter, on ADULT or LOANS.
+
+    Both schemas and numbers of records are public, so nothing has to be run. On ADULT it is the
+    whole space; on LOANS, workloads of equal size.
+    """
+    ratios = {}
+    for data in paper_numbers.SIZES:
+        schema = paper_numbers.schema_of(data)
+        whole = Workload.all(schema, paper_numbers.K)
+        kept = whole.within(paper_numbers.RECORDS[data]).kept
+        ratio = whole.query_count / kept.query_count
+        ratios[data.upper()] = ratio if data == "adult" else ratio * len(kept) / len(whole)
+    told = ", ".join(f"{name} {ratio:.1f}" for name, ratio in ratios.items())
+    return exactly(max(ratios.values()), ABOUT_50, "above", f"3-way marginals: {told}")
+
+
+def memory_saved(line: str, claimed: float) -> Any:
+    """How many times as large a workload fits as with all queries held."""
+
+    def measure(context: Context) -> Finding | None:
+        wanted = [task for task in memory.tasks(context.scale) if task in context.store]
+        if not wanted:
+            return None
+        found = memory.collected(context)
+        data = str(context.scale.data[-1])
+        ours, held = (
+            _largest(found[(found["data"] == data) & (found["line"] == f"{line}, {words}")])
+            for words in (memory.OURS, memory.HELD)
+        )
+        low = ours[0] / held[1]
+        high = ours[1] / held[0] if held[0] else math.inf
+        where = f"{title_of(data)}, {line}, {context.scale.memory.cap_mib} MiB"
+        return Finding(low, low, high, claimed, "above", where)
+
+    return measure
+
+
+def _largest(line: pd.DataFrame) -> tuple[float, float]:
+    """Between which numbers of queries a line ends: the most that fit, and the fewest that do not.
+
+    The former is 0 where none fits, the latter infinite where all that were tried do.
+    """
+    fits, fails = line[line["fits"]]["queries"], line[~line["fits"]]["queries"]
+    return (float(fits.max()) if len(fits) else 0.0), (
+        float(fails.min()) if len(fails) else math.inf
+    )
+
+
+def oneshot_is_faster(context: Context) -> Finding | None:
+    """How many times as long AS takes as OSAS, at the largest |W|."""
+    lines = runtime.fits(context.scale)
+    sizes = context.scale.runtime.sizes
+    size = max(sizes_within(first(context), context.scale.marginals.k, sizes))
+    frames = [_here(context, lines[name], size=size) for name in (runtime.AS, runtime.OSAS)]
+    if not all(len(frame) for frame in frames):
+        return None
+    slow, fast = (by_seed(frame, "seconds") for frame in frames)
+    ratios = [slow[seed] / fast[seed] for seed in slow if seed in fast]
+    where = _where(context, f"|W| = {size}")
+    if len(ratios) < 2:
+        return exactly(ratios[0], 1.0, "above", where) if ratios else None
+    return finding(ratios, 1.0, "above", where)
+
+
+def inclusion_exclusion_saves(context: Context) -> Finding | None:
+    """The most that inclusion–exclusion saves, over r."""
+    frame = context.frame(runtime.timings(context.scale))
+    if not len(frame):
+        return None
+    saved = float((1 - frame["inclusion_exclusion"] / frame["partitions"]).max())
+    return exactly(saved, 0.0, "above", "NumPy, the paper: up to 0.4")
+
+
+def better_in_every_norm(norm: str) -> Any:
+    """How much smaller RAP's error is than All-0's in another norm."""
+
+    def measure(context: Context) -> Finding | None:
+        size, epsilon = _size(context), context.scale.marginals.map_epsilon
+        rap = _here(context, adaptive(context.scale), size=size, epsilon=epsilon)
+        zero = _here(context, others(context.scale, "all0"), size=size, epsilon=epsilon)
+        if not len(rap) or not len(zero) or norm not in rap or norm not in zero:
+            return None
+        rap, zero = rap.dropna(subset=norm), zero.dropna(subset=norm)
+        at_best = by_seed(rap.sort_values("error").drop_duplicates("seed"), norm)
+        nothing = by_seed(zero, norm)
+        shares = [at_best[seed] / nothing[seed] for seed in at_best if seed in nothing]
+        return finding(shares, 1.0, "below", _where(context, f"|W| = {size}", f"ε = {epsilon:g}"))
+
+    return measure
+
+
+PRESENT_CLAIMS = (
+    Claim("Adaptivity is crucial", "non-adaptive minus best adaptive error", "present-error",
+          adaptivity_is_crucial),
+    Claim("Non-adaptive RAP is about All-0 for all but the smallest workloads",
+          "largest gap between the two", "present-error", non_adaptive_is_all_0),
+    Claim("The best T·K grows with ε", "its factor from the smallest to the largest ε",
+          "adaptivity-epsilon", best_total_grows),
+    Claim("RAP's error, as its algorithm is correct", "gap to the paper's unfiltered line",
+          "printed-osas", paper_s_error("oneshot")),
+    Claim("RAP's error, as Algorithm 4 is printed (not private)",
+          "gap to the paper's unfiltered line", "printed-osas", paper_s_error("printed-osas")),
+    Claim("Filtering raises error at equal numbers of queries", "what the filter adds",
+          "filtering", filter_adds),
+    Claim("r = 4 is the easiest of r-of-4", "least error of r < 4 minus that of r = 4",
+          "thresholds-adaptivity", conjunctions_are_easiest),
+    Claim("For r < 4, many rounds of few queries are best", "least T/K of the best (T, K)",
+          "thresholds-adaptivity", many_small_rounds),
+    Claim("More synthetic rows reduce error mildly", "change of error", "synthetic-rows",
+          more_rows_help),
+    Claim("r = 1 is slower than r = 4 (the paper: up to 20 times)",
+          "time of r = 1 over time of r = 4", "synthetic-rows", any_is_slower),
+    Claim("GM's error is independent of r, within a quarter of it",
+          "largest difference between r and 4",
+          "thresholds-error", gaussian_ignores_r),
+    Claim("Unfiltered, RAP answers some 50 times more queries",
+          "queries without the filter over those with it", "present-error",
+          more_queries),
+    Claim("500 times less memory, non-adaptive",
+          "largest workload, ours over all queries at once", "memory",
+          memory_saved("non-adaptive", 500.0)),
+    Claim("4 times less memory, adaptive",
+          "largest workload, ours over all queries at once", "memory",
+          memory_saved("adaptive", 4.0)),
+    Claim("OSAS is faster than AS", "time of AS over time of OSAS", "runtime", oneshot_is_faster),
+    Claim("Inclusion–exclusion saves time (the paper: up to 40 %)", "share saved", "forms",
+          inclusion_exclusion_saves),
+    Claim("(ours) RAP beats All-0 in ℓ1 as well", "mean error, RAP over All-0", "present-error",
+          better_in_every_norm("l1")),
+    Claim("(ours) RAP beats All-0 in ℓ2 as well", "root mean square error, RAP over All-0",
+          "present-error", better_in_every_norm("l2")),
+)  # fmt: skip
