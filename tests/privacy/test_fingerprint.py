@@ -202,7 +202,7 @@ def workload_of(records):
 def interrupted(records, ledger, folder, calls=2):
     """Some calls of a fit that then stops."""
     with Journal(folder, {"fit": 1}) as journal:
-        curator = Curator(records, Budget.from_rho(1), ledger, spent=journal.spent)
+        curator = Curator(records, Budget.from_rho(1), ledger, spent=journal.spent, journal=journal)
         wall = JournaledCurator(curator, journal)
         for _ in range(calls):
             wall.measure([female(records)], rho="1/4")
@@ -240,7 +240,9 @@ def test_a_journal_of_the_first_build_is_bound_when_it_goes_on(records, tmp_path
     about = {"mechanism": "by hand", "n": 400}
     for data in (records, replaced(records)):
         with Journal(tmp_path / "journal", about) as journal:
-            wall = JournaledCurator(Curator(data, Budget.from_rho(2), spent=journal.spent), journal)
+            wall = JournaledCurator(
+                Curator(data, Budget.from_rho(2), spent=journal.spent, journal=journal), journal
+            )
             wall._pending.clear()
             if data is records:
                 wall.measure([female(records)], rho="1/8")

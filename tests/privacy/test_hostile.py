@@ -3,6 +3,7 @@
 Each test is an attack that once worked, or that a careless change would let through.
 """
 
+import json
 import os
 import sys
 from fractions import Fraction
@@ -26,7 +27,7 @@ from thresher.errors import (
 from thresher.privacy import Budget, Curator, Ledger, Unit
 from thresher.privacy.callbacks import guarded
 from thresher.privacy.counted import CountedTables
-from thresher.privacy.fingerprint import fingerprint
+from thresher.privacy.fingerprint import KEY_BYTES, fingerprint
 from thresher.privacy.journal import Journal, JournaledCurator
 from thresher.privacy.persons import kept_rows
 from thresher.privacy.scores import _numbers
@@ -225,7 +226,7 @@ def test_a_workload_of_another_schema_cannot_be_announced(records, schema):
 
 def test_a_call_within_a_call_is_refused_by_a_journal(records, schema, workload, tmp_path):
     with Journal(tmp_path / "journal", {}) as journal:
-        curator = Curator(records, Budget.from_rho(1))
+        curator = Curator(records, Budget.from_rho(1), journal=journal)
         wall = JournaledCurator(curator, journal)
 
         def answers_of(threshold):
@@ -235,6 +236,41 @@ def test_a_call_within_a_call_is_refused_by_a_journal(records, schema, workload,
             wall.select(workload, answers_of, 1, rho=RHO)
     with Journal(tmp_path / "journal", {}) as journal:
         assert journal.spent == curator.spent == RHO  # paid, and lost
+
+
+def guess_in(folder, guess, ledger):
+    """A journal that nobody fitted from, with the fingerprint of guessed records and its key."""
+    key = bytes(KEY_BYTES)
+    tie = {"key": key.hex(), "ledger": ledger.identity}
+    tie["records"] = fingerprint(CountedTables(guess), key)
+    lines = [{"format": "thresher-journal", "about": {}}, {"bound": tie}]
+    folder.mkdir()
+    (folder / "journal.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+
+
+def test_a_guess_in_a_journal_is_neither_confirmed_nor_refused(records, schema, tmp_path):
+    """Whoever held a Curator could write guesses of all counts into journals, and try each.
+
+    A wrong guess was refused and its payment taken back, so an exact count was free.
+    """
+    columns = [np.array(records.codes(name)) for name in schema.names]
+    columns[1][0] ^= 1
+    others = Records(schema, columns)
+    said = []
+    for number, (truth, guess) in enumerate([(records, records), (records, others)]):
+        folder = tmp_path / f"{number}"
+        ledger = Ledger.create(tmp_path / f"{number}.ledger", Fraction(1))
+        curator = Curator(truth, Budget.from_rho(1), ledger)
+        guess_in(folder, guess, ledger)
+        with (
+            Journal(folder, {}) as journal,
+            pytest.raises(ParameterError, match="not the journal of the Curator") as caught,
+        ):
+            JournaledCurator(curator, journal).measure([female(schema)], rho="1/1000000000")
+        said.append(str(caught.value))
+        assert curator.spent == ledger.spent == 0
+        curator.measure([female(schema)], rho=RHO)  # no journal stays behind to refuse it
+    assert said[0] == said[1]
 
 
 def test_a_call_that_failed_after_counting_is_lost_even_if_another_was_taken_back(
@@ -248,7 +284,7 @@ def test_a_call_that_failed_after_counting_is_lost_even_if_another_was_taken_bac
         return tables
 
     with Journal(tmp_path / "journal", {}) as journal:
-        curator = Curator(Spoiled(records, sometimes), Budget.from_rho(1))
+        curator = Curator(Spoiled(records, sometimes), Budget.from_rho(1), journal=journal)
         wall = JournaledCurator(curator, journal)
 
         def answers_of(threshold):
@@ -542,7 +578,7 @@ def test_a_fingerprint_that_another_spend_relies_on_stays(records, schema, tmp_p
 
 def test_refused_calls_do_not_make_later_ones_dearer(records, schema, tmp_path):
     with Journal(tmp_path / "journal", {}) as journal:
-        curator = Curator(records, Budget.from_rho(1))
+        curator = Curator(records, Budget.from_rho(1), journal=journal)
         wall = JournaledCurator(curator, journal)
         for _ in range(3):
             with pytest.raises(ParameterError):

@@ -503,7 +503,7 @@ def test_a_journal_of_the_first_build_resumes(records, schema, tmp_path):
     shutil.copytree(FIRST_BUILD, tmp_path / "journal")
     with Journal(tmp_path / "journal", {"mechanism": "by hand", "n": 400}) as journal:
         assert (journal.spent, journal.lost) == (Fraction(6, 8), Fraction(1, 8))
-        curator = Curator(records, Budget.from_rho(1), spent=journal.spent)
+        curator = Curator(records, Budget.from_rho(1), spent=journal.spent, journal=journal)
         said = list(calls_of_the_first_build(JournaledCurator(curator, journal), schema))
     assert said == [
         ["any of: town=B, job=part", "any of: town=B, job=none"],
@@ -522,7 +522,7 @@ def test_a_journal_of_the_first_build_needs_a_ledger_that_saw_its_spending(recor
     shutil.copytree(FIRST_BUILD, tmp_path / "journal")
     ledger = Ledger.create(tmp_path / "fresh.ledger", Fraction(1))
     with Journal(tmp_path / "journal", {"mechanism": "by hand", "n": 400}) as journal:
-        curator = Curator(records, Budget.from_rho(1), ledger, spent=journal.spent)
+        curator = Curator(records, Budget.from_rho(1), ledger, spent=journal.spent, journal=journal)
         with pytest.raises(ReleaseError, match="the ledger that it began with"):
             JournaledCurator(curator, journal)
 
@@ -549,7 +549,7 @@ def test_counts_are_replayed_for_what_was_measured_only(first, tmp_path):
 
     def measured(target):
         with Journal(tmp_path / "journal", {"fit": 1}) as journal:
-            curator = Curator(records, Budget.from_rho(1), spent=journal.spent)
+            curator = Curator(records, Budget.from_rho(1), spent=journal.spent, journal=journal)
             return JournaledCurator(curator, journal).measure([target], rho="1/2")[0]
 
     kept = measured(first)

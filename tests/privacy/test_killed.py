@@ -57,7 +57,9 @@ def fit(records, folder, show=lambda result: None):
     told = []
     with Journal(folder / "journal", {"procedure": 1}) as journal:
         ledger = Ledger.open(folder / "ledger")
-        curator = Curator(records, Budget.from_rho(RHO), ledger, spent=journal.spent)
+        curator = Curator(
+            records, Budget.from_rho(RHO), ledger, spent=journal.spent, journal=journal
+        )
         for result in procedure(JournaledCurator(curator, journal), records.schema):
             show(result)
             told.append(json.loads(json.dumps(result)))
@@ -215,7 +217,9 @@ def two_counts(records, folder, randomness):
     """Measure one count twice, for half of the budget each; the noise, and its variance."""
     journal = Journal(folder, {"procedure": 2})
     try:
-        curator = Curator(records, Budget.from_rho(1), spent=journal.spent, randomness=randomness)
+        curator = Curator(
+            records, Budget.from_rho(1), spent=journal.spent, randomness=randomness, journal=journal
+        )
         wall = JournaledCurator(curator, journal)
         query = Query.where(records.schema, FEMALE)
         measured = [m for _ in range(2) for m in wall.measure([query], rho="1/2")]

@@ -11,7 +11,7 @@ from typing import Any
 
 from thresher.data.private import PrivateData
 from thresher.data.told import telling
-from thresher.errors import BudgetError, DataError
+from thresher.errors import BudgetError
 from thresher.mechanisms.checkpoint import CheckpointedFits, Fits
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.procedure import AsksForParts, Outcome, Procedure
@@ -95,7 +95,7 @@ class Fitting:
             told = telling(data, self.progress, n_is_public=self.unit.total_is_public)
             curator = Curator(
                 told, self.budget, ledger, release=release, randomness=randomness, spent=spent,
-                unit=self.unit, period=period,
+                unit=self.unit, period=period, journal=entries,
             )  # fmt: skip
             curator.will_ask(first.asks)
             if entries is None:
@@ -104,24 +104,19 @@ class Fitting:
                 access = JournaledCurator(curator, entries)
                 fits = CheckpointedFits(access, self.progress.note)
                 procedure, outcome = self._run(access, first, fits, counts=told is not data)
-                self._compare_unread(access)
+                self._tell_unread(access)
         return self._release(procedure, outcome, curator, curator.spent)
 
-    def _compare_unread(self, access: JournaledCurator) -> None:
-        """If all was in the journal, no record was read: they may be others than it began with."""
-        if not access.is_only_replayed:
-            return
-        try:
-            if access.compare_records():
-                self.progress.note("everything was paid for: nothing new is asked of the records")
-                return
-            why = "the journal does not know its records"
-        except DataError:
-            why = "the records cannot be read"
-        self.progress.note(
-            "everything was paid for and nothing was read: the release is of the records that the "
-            f"journal began with. Whether these are the same was not checked, because {why}"
-        )
+    def _tell_unread(self, access: JournaledCurator) -> None:
+        """If all was in the journal, no record was counted: they may be others than it began with.
+
+        To compare them would be a look at the records that nobody pays for.
+        """
+        if access.is_only_replayed:
+            self.progress.note(
+                "everything was paid for already, so no record was counted: the release is of the "
+                "records that the journal began with, whether or not these are the same"
+            )
 
     def _first(self, total: TotalMeasurement | None) -> "_Settled":
         """What is known before anything is paid for; a mechanism that cannot run is refused."""

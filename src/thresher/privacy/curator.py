@@ -81,6 +81,9 @@ class Curator(Access):
         spent: What an earlier, interrupted run has spent of the budget and recorded already.
         unit: What the promise protects; if not given, one record that is replaced by another.
         period: The period that the records are of, for a ledger of several.
+        journal: The only journal that may write down what this Curator says, if there is one. A
+            journal tells whether the records are those of its fingerprint, so whoever holds the
+            records chooses it: a guess in a journal of somebody else would be confirmed or refused.
 
     Example:
         >>> from thresher.data import datasets
@@ -98,6 +101,7 @@ class Curator(Access):
         "__weakref__",
         "_account",
         "_feature_sets",
+        "_journal",
         "_journals",
         "_known_as",
         "_ledger",
@@ -120,6 +124,7 @@ class Curator(Access):
         spent: Fraction = Fraction(0),
         unit: Unit | None = None,
         period: str | None = None,
+        journal: Recogniser | None = None,
     ) -> None:
         if period is not None and (type(period) is not str or not period):
             raise ParameterError(f"period must be a name, such as '2024', not {period!r}")
@@ -133,7 +138,7 @@ class Curator(Access):
         self._ledger, self._period, self._public_schema = ledger, period, data.schema
         self._known_as: str | None = None
         self._feature_sets: frozenset[FeatureSet] = frozenset()
-        self._journals: list[Recogniser] = []
+        self._journal, self._journals = journal, list[Recogniser]()
         self._release = release
         self._randomness = randomness if randomness is not None else SystemRandomness()
         self._process = os.getpid()  # a fork would copy the account
@@ -259,21 +264,6 @@ class Curator(Access):
                 receipt.is_paid = False
                 raise
         return counted
-
-    def _show_to_journals(self) -> None:
-        """Let journals recognise the data though nothing is asked of them, and so nothing paid.
-
-        All that anybody learns is whether they are the data of the journal, as from a call that is
-        refused for it and taken back.
-        """
-        spared = frames_behind(sys.exception())
-        try:
-            with self._lock:
-                _counted[self].count_together(self._single())
-                self._check_data(_counted[self], None)
-        except BaseException as fault:
-            forget_locals(fault, spared)
-            raise
 
     def _single(self) -> list[FeatureSet]:
         """The single features, if somebody has to recognise the data by them."""

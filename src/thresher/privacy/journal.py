@@ -38,14 +38,19 @@ class JournaledCurator(Access):
 
     Args:
         curator: The Curator that new calls go to; it has paid for what is in the journal.
-        journal: Where results are, and go.
+        journal: Where results are, and go. The Curator must have been made with it.
 
     Raises:
+        ParameterError: The Curator was made with another journal, or without one.
         ReleaseError: The journal began with another ledger. If it began with other records, the
             first call that is not in it says so.
     """
 
     def __init__(self, curator: Curator, journal: Journal) -> None:
+        if curator._journal is not journal:
+            raise ParameterError(
+                "this is not the journal of the Curator: make one with it, Curator(…, journal=…)"
+            )
         self._curator, self._journal = curator, journal
         ledger = curator._ledger
         if ledger is not None and not journal.is_bound and journal.spent > ledger.spent:
@@ -118,23 +123,6 @@ class JournaledCurator(Access):
     def is_only_replayed(self) -> bool:
         """Whether every call so far was answered from the journal: no record was looked at."""
         return bool(self._journal.results) and not self._asked
-
-    def compare_records(self) -> bool:
-        """Whether the records are those that the journal began with, as far as it knows them.
-
-        No result depends on it. A fit whose every call is in the journal would otherwise never
-        look at the records that it is given.
-
-        Returns:
-            False if the journal does not know them: it is of the first build.
-
-        Raises:
-            ReleaseError: They are others.
-        """
-        if not self._journal.knows_records:
-            return False
-        self._curator._show_to_journals()
-        return True
 
     def _carry_out(self, request: Request[Result], rho: Fraction) -> Result:
         if not self._lock.acquire(blocking=False):

@@ -139,11 +139,6 @@ class Journal:
             )
 
     @property
-    def knows_records(self) -> bool:
-        """Whether it has a fingerprint of its data."""
-        return (self._bound or {}).get("records") is not None
-
-    @property
     def is_bound(self) -> bool:
         """Whether it knows its ledger; a journal of the first build does not."""
         return self._bound is not None

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import thresher as th
+from thresher.data.records import Records
 from thresher.evaluation.errors import errors_of
 
 
@@ -132,3 +133,28 @@ def test_the_tables_of_few_thresholds_are_counted_as_they_are(adult):
     work = th.Workload.random(adult.schema, 8, size=2, seed=0)
     asked = fit_asking(adult, work)
     assert {tuple(sorted(threshold.features)) for threshold in work} <= asked
+
+
+def test_features_of_no_candidate_are_counted_in_the_same_pass():
+    """Their one-way tables were counted in a second pass, with nothing to compare it with."""
+    schema = th.Schema(
+        th.IntegerRange(name=f"f{i}", low=0, high=1 if i < 4 else 4000, nulls=0) for i in range(8)
+    )
+    columns = [np.arange(3000, dtype=np.uint16) // (i + 1) % 2 for i in range(8)]
+    records, passes = Records(schema, columns), []
+
+    class Counted:
+        n = records.n
+
+        def __init__(self):
+            self.schema = schema
+
+        def counts(self, feature_sets, progress=None):
+            passes.append(feature_sets)
+            return records.counts(feature_sets)
+
+    workload = th.Workload(
+        schema, [th.Threshold(("f0", "f1")), th.Threshold(("f4", "f5", "f6", "f7"))]
+    )
+    th.AdaptiveTables(rho=1, rounds=1, synthetic_rows=50).fit(Counted(), workload, progress=False)
+    assert len(passes) == 1

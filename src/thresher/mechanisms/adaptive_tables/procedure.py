@@ -42,6 +42,7 @@ from thresher.release.prediction_error import detectable_error, prediction_error
 from thresher.release.sources import RowsAndTables, SyntheticRows, margins_of
 from thresher.schema import Schema
 from thresher.tables import AnswersOf, slabs_of
+from thresher.tables.sparse import MOST_CELLS
 
 ITERATIONS = 5
 """The most iterations of a fit after a round, because the next round goes on from there.
@@ -189,13 +190,18 @@ class AdaptiveTablesProcedure:
     def asks(self, n: int) -> Workload:
         """The workload; or the tables that may be measured, if counting those takes less memory.
 
-        Most thresholds of a workload of thousands have too many cells to be candidates.
+        Most thresholds of a workload of thousands have too many cells to be candidates. A feature
+        that is in none of those tables is counted alone, or its one-way table would need a second
+        pass, which could see other records.
         """
         schema = self.workload.schema
         needed = [*self.plan.workload_tables, *self.plan.candidates]
         if not needed or _pairs(needed, n, schema) >= _pairs(self.workload, n, schema):
-            return self.workload
-        return Workload(schema, dict.fromkeys(needed))
+            needed = list(self.workload)
+        counted = (table for table in needed if table.query_count(schema) <= MOST_CELLS)
+        covered = {name for table in counted for name in table.features}
+        alone = [table for table in self.plan.one_way if not covered.issuperset(table.features)]
+        return Workload(schema, dict.fromkeys([*needed, *alone]))
 
     def phases(self, n: int) -> tuple[Phase, ...]:
         """Counting, the fits before the rounds, and the rounds."""
