@@ -90,8 +90,8 @@ def test_the_trial_of_this_machine_is_made_once():
 
 
 def test_a_large_table_with_r_below_k_takes_as_long_as_walking_it():
-    """Measured for each query: 11 to 13 ns at the start, and about 40 once D' has few zeros."""
+    """Measured for each query: 11 to 13 ns, in every round."""
     work = Workload.random(SCHEMA, k=5, r=2, size=64, seed=0)
     once, twice = (of(RAP(rounds=t, queries_per_round=1), workload=work).seconds for t in (1, 2))
     assert 8e-9 < once / work.query_count < 20e-9
-    assert 30e-9 < (twice - once) / work.query_count < 60e-9
+    assert 8e-9 < (twice - once) / work.query_count < 20e-9

@@ -102,3 +102,20 @@ def test_a_share_that_most_values_have_is_not_filled_in():
         whole = threshold_table(rows, schema, threshold)
         for slab in slabs_of(whole.shape, 70_000):
             assert table(slab) == pytest.approx(whole[slab.index], abs=1e-6)
+
+
+def test_rows_without_numbers_of_one_axis_take_no_room_of_others():
+    """A feature whose values all have the same share deviates nowhere."""
+    schema = schema_of(40, 40, 50)
+    columns = np.full((130, 3), 0.0, np.float32)
+    columns[:80] = 1 / 40
+    columns[0:30] = np.linspace(0.01, 0.04, 30, dtype=np.float32)[:, None]
+    columns[80:] = 1 / 50
+    rows = RelaxedRows(columns, schema.sizes)
+    for order in ((0, 1, 2), (1, 0, 2), (1, 2, 0)):
+        threshold = Threshold([schema.names[axis] for axis in order], 1)
+        table = row_table(rows, schema, threshold)
+        assert isinstance(table, FilledAnswers)
+        whole = threshold_table(rows, schema, threshold)
+        for slab in slabs_of(whole.shape, 3_000):
+            assert table(slab) == pytest.approx(whole[slab.index], abs=1e-6)

@@ -108,7 +108,8 @@ class FilledTable:
         table = np.zeros(slab.shape, dtype=np.float32)
         sizes = np.array(slab.shape, dtype=np.int64)
         lows = np.array([indices.start for indices in slab.ranges], dtype=np.int64)
-        most = np.minimum(self._per_row, sizes[:, None])
+        # A row without numbers of one axis still combines those of the axes before it.
+        most = np.maximum(np.minimum(self._per_row, sizes[:, None]), 1)
         room = [most[: self._cut].prod(axis=0).max(), most[self._cut :].prod(axis=0).max()]
         fill_slab(
             self._starts,
@@ -118,7 +119,7 @@ class FilledTable:
             sizes,
             self._cut,
             self._weights,
-            np.maximum(room, 1),
+            np.array(room),
             table.reshape(-1),
         )
         return table
