@@ -37,5 +37,6 @@ def test_they_are_those_of_all_cells(mechanism, r):
     assert found.mean == pytest.approx(every.mean(), rel=1e-4)
     assert found.root_mean_square == pytest.approx(np.sqrt((every**2).mean()), rel=1e-3)
     by_definition = errors_of(release.source.table, records, work)
-    assert found.by_threshold == pytest.approx(by_definition.by_threshold, abs=1e-12)
+    # A searched and a walked answer can differ in the last digit of float32.
+    assert found.by_threshold == pytest.approx(by_definition.by_threshold, rel=1e-6)
     assert found.largest == by_definition.max
