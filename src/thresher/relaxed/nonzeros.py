@@ -109,6 +109,18 @@ class Nonzeros:
             features: The features of the marginal, by position.
             with_gradient: Whether derivatives are needed, too.
         """
+        asked = tuple(features), with_gradient
+        work = self._works.get(asked)
+        if work is None:
+            work = self._works[asked] = self._work(features, with_gradient)
+        return work
+
+    @cached_property
+    def _works(self) -> dict[tuple[tuple[int, ...], bool], float]:
+        """What `work` has been asked before: a look at D' asks twice for each table."""
+        return {}
+
+    def _work(self, features: Sequence[int], with_gradient: bool) -> float:
         work = _ADD_TO_CELL * prod(self.per_row[feature] for feature in features)
         if with_gradient:
             for feature in features:

@@ -97,7 +97,8 @@ class FilledTable:
         while cut and per_row[cut:].prod(axis=0).mean() < LONG:
             cut -= 1
         self._cut = cut
-        self._per_row = per_row
+        # A row without numbers of one axis still combines those of the axes before it.
+        self._most = [max(1, most) for most in per_row.max(axis=1).tolist()]
         self._weights = weights
 
     def __call__(self, slab: Slab) -> NDArray[np.float32]:
@@ -108,9 +109,8 @@ class FilledTable:
         table = np.zeros(slab.shape, dtype=np.float32)
         sizes = np.array(slab.shape, dtype=np.int64)
         lows = np.array([indices.start for indices in slab.ranges], dtype=np.int64)
-        # A row without numbers of one axis still combines those of the axes before it.
-        most = np.maximum(np.minimum(self._per_row, sizes[:, None]), 1)
-        room = [most[: self._cut].prod(axis=0).max(), most[self._cut :].prod(axis=0).max()]
+        most = [min(numbers, size) for numbers, size in zip(self._most, slab.shape, strict=True)]
+        room = [math.prod(most[: self._cut]), math.prod(most[self._cut :])]
         fill_slab(
             self._starts,
             self._codes,
