@@ -24,23 +24,6 @@ CELL = 100.0
 WORTH_TRYING = 0.25
 """If the search has taken this part of the time of a walk, it is given up, and the table walked."""
 
-SEARCHED = 20.0
-"""Multiply-adds of a product, for each row and each cell that may be heavy, that a search takes.
-
-This is for rows that are as dense as those of RAP, and is only for estimates.
-"""
-
-
-def listing_work(cells: int, rows: int, n: int) -> float:
-    """About how many multiply-adds of a matrix product listing a marginal takes.
-
-    Args:
-        cells: The number of cells of the table.
-        rows: The number of rows of D'.
-        n: The number of records: cells with a mass of half a record are listed.
-    """
-    return min(cells * (rows + CELL), SEARCHED * rows * 2 * n)
-
 
 class WalkedTable:
     """The answers of D' to all consistent queries of a threshold, slab by slab.
