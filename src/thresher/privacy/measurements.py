@@ -76,6 +76,39 @@ class TableMeasurement:
         return self.sigma / self.n
 
 
+@dataclass(frozen=True, eq=False)
+class ResidualMeasurement:
+    """The noisy residual of a marginal table: what it says beyond its margins.
+
+    Attributes:
+        threshold: The marginal (r = k).
+        contrasts: Its Helmert contrasts (see `tables.contrasts`), after noise: an axis per feature,
+            each shorter by one than the feature has values.
+        sigma: The standard deviation of the noise in every direction of the residual space, in
+            counts. That of a contrast is larger by the norm of its vector.
+        n: The number of records; where counts are in parts of a person, that of all parts.
+
+    Example:
+        >>> ResidualMeasurement(Threshold(("sex",)), np.array([-40]), sigma=2.0, n=100).noise
+        0.02
+    """
+
+    threshold: Threshold
+    contrasts: npt.NDArray[np.int64]
+    sigma: float
+    n: int
+
+    @property
+    def answers(self) -> npt.NDArray[np.float64]:
+        """The noisy contrasts as fractions of all records."""
+        return self.contrasts / self.n
+
+    @property
+    def noise(self) -> float:
+        """The same standard deviation as a fraction of all records."""
+        return self.sigma / self.n
+
+
 @dataclass(frozen=True)
 class TotalMeasurement:
     """The number of records, persons or rows: measured, or public.
@@ -93,7 +126,7 @@ class TotalMeasurement:
     sigma: float
 
 
-Measurement: TypeAlias = QueryMeasurement | TableMeasurement
+Measurement: TypeAlias = QueryMeasurement | TableMeasurement | ResidualMeasurement
 
 
 def measured_queries(measurements: Iterable[Measurement]) -> list[QueryMeasurement]:
@@ -104,3 +137,8 @@ def measured_queries(measurements: Iterable[Measurement]) -> list[QueryMeasureme
 def measured_tables(measurements: Iterable[Measurement]) -> list[TableMeasurement]:
     """The tables among some measurements."""
     return [m for m in measurements if isinstance(m, TableMeasurement)]
+
+
+def measured_residuals(measurements: Iterable[Measurement]) -> list[ResidualMeasurement]:
+    """The residuals among some measurements."""
+    return [m for m in measurements if isinstance(m, ResidualMeasurement)]

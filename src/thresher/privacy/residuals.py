@@ -1,0 +1,259 @@
+"""Measuring the residuals of marginal tables: what each table says beyond its margins.
+
+The residual over a set A of features is the marginal table M_A with its margins taken out along
+every axis: H_A·M_A, where H_A projects on the tables whose margins along every axis are 0. It is
+measured by its Helmert contrasts, the products of M_A with vectors b that form an orthogonal basis
+of that space (`tables.contrasts`). They are whole numbers. Each gets independent discrete Gaussian
+noise of variance |b|²/s_A, where s_A is the precision of A.
+
+Proof of what it costs. Between two neighbours, let the tables M_A differ by Δ_A. The contrast of b
+moves by <Δ_A, b>. With noise N_ℤ(0, |b|²/s_A) it is <Δ_A, b>²·s_A/(2·|b|²)-zCDP (Canonne, Kamath
+and Steinke 2020, section 2: any variance, on the integers). The noise is independent, so Rényi
+divergences of the same order add up, and all contrasts together cost
+
+    Σ_A s_A/2 · Σ_b <Δ_A, b>²/|b|²  =  1/2 · Σ_A s_A·|H_A·Δ_A|²,
+
+because the b/|b| are an orthonormal basis. That is what continuous Gaussian noise in the residual
+space would cost, with nothing lost to whole numbers. `squared_sensitivity` is the maximum of the
+sum over all neighbours.
+"""
+# ruff: noqa: D102 (each method is documented once, at `Request`)
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+
+from thresher.data.private import FeatureSet
+from thresher.errors import ParameterError, QueryError, ResourceError
+from thresher.privacy.copies import copied_threshold
+from thresher.privacy.counted import CountedTables
+from thresher.privacy.measurements import ResidualMeasurement
+from thresher.privacy.noise import discrete_gaussian, variance_for
+from thresher.privacy.randomness import Randomness
+from thresher.privacy.request import Request, Saved
+from thresher.privacy.requests import exact_counts, plain, targets_hash
+from thresher.privacy.unit import Unit
+from thresher.queries.threshold import Threshold
+from thresher.schema import Schema
+from thresher.tables import check_fits
+from thresher.tables.contrasts import contrasts_of, squared_norms
+
+LARGEST_PRECISION = 2**40
+MOST_RESIDUALS = 2**20
+LARGEST_NORM = 2**62
+"""The largest |b|² that 64 bits hold."""
+
+MOST_TOGETHER = 14
+"""How many features are looked at together to find the neighbours that differ most."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeasureResiduals(Request[list[ResidualMeasurement]]):
+    """What do marginal tables say beyond their margins? See `Access.measure_residuals`.
+
+    Proof: at the top of this module. `tests/audit/test_residuals.py` finds the same sensitivities
+    by brute force.
+    """
+
+    verb: ClassVar[str] = "measure_residuals"
+    marginals: tuple[Threshold, ...]
+    precisions: tuple[int, ...]
+
+    def copied(self, schema: Schema) -> Self:
+        marginals = tuple(copied_threshold(marginal, schema) for marginal in self.marginals)
+        return type(self)(marginals, tuple(plain(precision) for precision in self.precisions))
+
+    def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
+        if not self.marginals or len(self.marginals) != len(self.precisions):
+            raise ParameterError("name at least one marginal, and a precision for each")
+        if len(self.marginals) > MOST_RESIDUALS:
+            raise ResourceError("up to 2^20 residuals can be measured together: take fewer tables")
+        for precision in self.precisions:
+            if type(precision) is not int or not 1 <= precision <= LARGEST_PRECISION:
+                raise ParameterError("precisions must be whole numbers from 1 to 2^40")
+        for marginal in self.marginals:
+            _check_marginal(marginal, schema)
+        squared = self._squared_sensitivity(schema, unit)
+        for marginal, precision in zip(self.marginals, self.precisions, strict=True):
+            variance_for(rho, squared / precision * _largest_norm(marginal.shape(schema)))
+
+    def _squared_sensitivity(self, schema: Schema, unit: Unit) -> Fraction:
+        sets = [
+            tuple(schema.index(name) for name in marginal.features) for marginal in self.marginals
+        ]
+        return squared_sensitivity(sets, schema.sizes, self.precisions, unit)
+
+    def feature_sets(self) -> list[FeatureSet]:
+        return [marginal.features for marginal in self.marginals]
+
+    def run(
+        self, counted: CountedTables, rho: Fraction, randomness: Randomness
+    ) -> list[ResidualMeasurement]:
+        squared = self._squared_sensitivity(counted.schema, counted.unit)
+        measured = []
+        for marginal, precision in zip(self.marginals, self.precisions, strict=True):
+            # A sum that passes 2^63 wraps around, which is post-processing: see `add_noise`.
+            exact = contrasts_of(exact_counts(counted, marginal))
+            variance = variance_for(rho, squared / precision)
+            norms = squared_norms(marginal.shape(counted.schema)).reshape(-1)
+            noise = discrete_gaussian(variance, exact.size, randomness, multiples=norms)
+            noisy = exact + noise.reshape(exact.shape)
+            sigma = math.sqrt(variance)
+            measured.append(ResidualMeasurement(marginal, noisy, sigma, counted.total))
+        return measured
+
+    def nothing(self) -> list[ResidualMeasurement]:
+        return []
+
+    def size(self) -> int:
+        # A standard deviation takes less than a hundredth of the room for a query.
+        return 1 + len(self.marginals) // 100
+
+    def table_sizes(self, schema: Schema) -> list[int]:
+        return [sum(math.prod(_shape(marginal, schema)) for marginal in self.marginals)]
+
+    def saved(self, result: list[ResidualMeasurement], schema: Schema) -> Saved:
+        values = {
+            "sigmas": [measured.sigma for measured in result],
+            "targets": targets_hash(self.marginals),
+        }
+        return Saved(values, [np.concatenate([m.contrasts.reshape(-1) for m in result])])
+
+    def restored(self, saved: Saved, schema: Schema, total: int) -> list[ResidualMeasurement]:
+        [contrasts] = saved.tables
+        [size] = self.table_sizes(schema)
+        if saved.values["targets"] != targets_hash(self.marginals):
+            raise ValueError("the contrasts of something else")
+        if contrasts.shape != (size,) or contrasts.dtype != np.int64:
+            raise ValueError("the contrasts of something else")
+        return unpacked(contrasts, self.marginals, saved.values["sigmas"], schema, total)
+
+
+def unpacked(
+    contrasts: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
+    marginals: Sequence[Threshold],
+    sigmas: Sequence[float],
+    schema: Schema,
+    n: int,
+) -> list[ResidualMeasurement]:
+    """The measurements whose contrasts stand one after the other in one array."""
+    measured, start = [], 0
+    for marginal, sigma in zip(marginals, map(float, sigmas), strict=True):
+        shape = _shape(marginal, schema)
+        part = contrasts[start : (start := start + math.prod(shape))].reshape(shape)
+        measured.append(ResidualMeasurement(marginal, part, sigma, n))
+    return measured
+
+
+def squared_sensitivity(
+    sets: Sequence[tuple[int, ...]], sizes: Sequence[int], precisions: Sequence[int], unit: Unit
+) -> Fraction:
+    """The largest Σ_A s_A·|H_A·Δ_A|² over all neighbours, rounded up.
+
+    The sum is a convex function of the tables that a unit's rows make up. So it is largest where
+    all of these rows are in one cell, which has S of them (`Unit.scale`).
+
+    *Added or removed:* a row in any cell has |H_A·e|² = p_A = Π(1 - 1/d_i). The sum is
+    S²·Σ_A s_A·p_A, for every row alike.
+
+    *Replaced:* if two rows differ in the features T, then
+
+        |H_A·(e - e')|² = 2·(p_A - Π_{i∈A∩T} (-1/d_i)·Π_{i∈A∖T} (1 - 1/d_i)).
+
+    The sum is S² times the maximum over T, which is found exactly for up to `MOST_TOGETHER`
+    features. If there are more, T is tried out on those with the fewest values, which matter most,
+    and each residual is taken at its largest over the others. That is at least the maximum.
+
+    Args:
+        sets: The features of each residual, as places in the schema.
+        sizes: The numbers of values of all features.
+        precisions: The s_A.
+        unit: What neighbours differ in.
+
+    Returns:
+        At least the maximum. For up to `MOST_TOGETHER` features it is above it by rounding alone:
+        by less than one part in 2^(41-k) for residuals of up to k features.
+
+    Example:
+        >>> float(squared_sensitivity([(0,), (0, 1)], (4, 2), (8, 8), Unit("add-remove")))
+        9.0
+        >>> float(squared_sensitivity([(0,)], (4, 2), (8,), Unit()))
+        16.0
+    """
+    # In units of 2^-shift, the sum stays within 62 bits, and each term is rounded up.
+    shift = 62 - (2 * sum(precisions)).bit_length()
+    if unit.neighbours == "add-remove":
+        total = sum(
+            _rounded_up(s * math.prod(sizes[i] - 1 for i in features), features, sizes, shift)
+            for features, s in zip(sets, precisions, strict=True)
+        )
+        return unit.scale**2 * Fraction(total) / Fraction(2) ** shift
+    used = sorted({i for features in sets for i in features}, key=lambda i: (sizes[i], i))
+    together = {feature: place for place, feature in enumerate(used[:MOST_TOGETHER])}
+    totals = np.zeros((2,) * len(together), dtype=np.int64)
+    for features, s in zip(sets, precisions, strict=True):
+        tried = sorted((i for i in features if i in together), key=together.__getitem__)
+        others = [i for i in features if i not in together]
+        squares = [
+            _rounded_up(2 * s * square, features, sizes, shift)
+            for square in _squares(features, tried, others, sizes)
+        ]
+        places = {together[i] for i in tried}
+        totals += np.array(squares, dtype=np.int64).reshape(
+            [2 if place in places else 1 for place in range(totals.ndim)]
+        )
+    return unit.scale**2 * Fraction(int(totals.max())) / Fraction(2) ** shift
+
+
+def _squares(
+    features: Sequence[int], tried: Sequence[int], others: Sequence[int], sizes: Sequence[int]
+) -> list[int]:
+    """|H_A·(e - e')|²/2 times Π d_i, for all ways in which the tried features can differ or not.
+
+    Over the ways in which the others can, it is the largest.
+    """
+    whole = math.prod(sizes[i] - 1 for i in features)
+    most = math.prod(sizes[i] - 1 for i in others)
+    # The least product is negative, and closest to -most if one feature differs: the smallest.
+    least = -most // (min(sizes[i] for i in others) - 1) if others else most
+    found = []
+    for differs in itertools.product((False, True), repeat=len(tried)):
+        product = math.prod(
+            -1 if does else sizes[i] - 1 for i, does in zip(tried, differs, strict=True)
+        )
+        found.append(whole - product * (least if product > 0 else most))
+    return found
+
+
+def _rounded_up(number: int, features: Sequence[int], sizes: Sequence[int], shift: int) -> int:
+    """A number over Π d_i, in units of 2^-shift."""
+    return -((-number << shift) // math.prod(sizes[i] for i in features))
+
+
+def _check_marginal(marginal: Threshold, schema: Schema) -> None:
+    if marginal.r != marginal.k:
+        raise QueryError(
+            f"{marginal} has no residual: only marginals (r = k) have; measure "
+            f"{Threshold(marginal.features)}, from which its answers follow"
+        )
+    check_fits(marginal, schema)
+    shape = marginal.shape(schema)
+    if min(shape) < 2:
+        raise QueryError(f"{marginal} has no residual: one of its features has a single value")
+    if _largest_norm(shape) > LARGEST_NORM:
+        raise ResourceError(
+            f"the contrasts of {marginal} do not fit into 64 bits: name fewer features"
+        )
+
+
+def _largest_norm(shape: Sequence[int]) -> int:
+    return math.prod(size * (size - 1) for size in shape)
+
+
+def _shape(marginal: Threshold, schema: Schema) -> tuple[int, ...]:
+    return tuple(size - 1 for size in marginal.shape(schema))
