@@ -115,7 +115,7 @@ class MeasureResiduals(Request[list[ResidualMeasurement]]):
         return 1 + len(self.marginals) // 100
 
     def table_sizes(self, schema: Schema) -> list[int]:
-        return [sum(math.prod(_shape(marginal, schema)) for marginal in self.marginals)]
+        return [sum(contrast_count(marginal, schema) for marginal in self.marginals)]
 
     def saved(self, result: list[ResidualMeasurement], schema: Schema) -> Saved:
         values = {
@@ -148,6 +148,17 @@ def unpacked(
         part = contrasts[start : (start := start + math.prod(shape))].reshape(shape)
         measured.append(ResidualMeasurement(marginal, part, sigma, n))
     return measured
+
+
+def contrast_count(marginal: Threshold, schema: Schema) -> int:
+    """How many contrasts the residual of a marginal has.
+
+    Example:
+        >>> from thresher.data import datasets
+        >>> contrast_count(Threshold(("sex", "race")), datasets.adult_schema())
+        4
+    """
+    return math.prod(_shape(marginal, schema))
 
 
 def squared_sensitivity(
