@@ -20,11 +20,11 @@ from test_units import SCHEMA as COINS
 from test_units import STAYING, UNITS, data_of
 from universe import everybody, records_of, rows_of_one, schema_of
 
-import thresher.privacy.residuals
+import thresher.privacy.residual_sensitivity
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness, Unit
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.noise import variance_for
-from thresher.privacy.residuals import squared_sensitivity
+from thresher.privacy.residual_sensitivity import squared_sensitivity
 from thresher.queries import Threshold
 from thresher.tables.contrasts import contrasts_of, squared_norms
 
@@ -75,8 +75,10 @@ def test_the_sensitivity_is_the_largest_move_over_all_neighbours(plan, unit):
 @given(plan=plans(), together=st.integers(0, 2))
 def test_with_many_features_it_is_never_less(plan, together):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(thresher.privacy.residuals, "MOST_TOGETHER", together)
+        patch.setattr(thresher.privacy.residual_sensitivity, "MOST_TOGETHER", together)
+        thresher.privacy.residual_sensitivity._replaced.cache_clear()
         claimed = float(squared_sensitivity(*_in_order(plan), REPLACE))
+        thresher.privacy.residual_sensitivity._replaced.cache_clear()
     largest = largest_move(*plan, REPLACE)
     assert largest * (1 - 1e-9) <= claimed <= 2 * largest * (1 + 1e-9) + 1
 

@@ -14,12 +14,11 @@ divergences of the same order add up, and all contrasts together cost
     Σ_A s_A/2 · Σ_b <Δ_A, b>²/|b|²  =  1/2 · Σ_A s_A·|H_A·Δ_A|²,
 
 because the b/|b| are an orthonormal basis. That is what continuous Gaussian noise in the residual
-space would cost, with nothing lost to whole numbers. `squared_sensitivity` is the maximum of the
+space would cost, with nothing lost to whole numbers. `residual_sensitivity` has the maximum of the
 sum over all neighbours.
 """
 # ruff: noqa: D102 (each method is documented once, at `Request`)
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,6 +36,7 @@ from thresher.privacy.noise import discrete_gaussian, variance_for
 from thresher.privacy.randomness import Randomness
 from thresher.privacy.request import Request, Saved
 from thresher.privacy.requests import exact_counts, plain, targets_hash
+from thresher.privacy.residual_sensitivity import squared_sensitivity
 from thresher.privacy.unit import Unit
 from thresher.queries.threshold import Threshold
 from thresher.schema import Schema
@@ -47,9 +47,6 @@ LARGEST_PRECISION = 2**40
 MOST_RESIDUALS = 2**20
 LARGEST_NORM = 2**62
 """The largest |b|² that 64 bits hold."""
-
-MOST_TOGETHER = 14
-"""How many features are looked at together to find the neighbours that differ most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,91 +156,6 @@ def contrast_count(marginal: Threshold, schema: Schema) -> int:
         4
     """
     return math.prod(_shape(marginal, schema))
-
-
-def squared_sensitivity(
-    sets: Sequence[tuple[int, ...]], sizes: Sequence[int], precisions: Sequence[int], unit: Unit
-) -> Fraction:
-    """The largest Σ_A s_A·|H_A·Δ_A|² over all neighbours, rounded up.
-
-    The sum is a convex function of the tables that a unit's rows make up. So it is largest where
-    all of these rows are in one cell, which has S of them (`Unit.scale`).
-
-    *Added or removed:* a row in any cell has |H_A·e|² = p_A = Π(1 - 1/d_i). The sum is
-    S²·Σ_A s_A·p_A, for every row alike.
-
-    *Replaced:* if two rows differ in the features T, then
-
-        |H_A·(e - e')|² = 2·(p_A - Π_{i∈A∩T} (-1/d_i)·Π_{i∈A∖T} (1 - 1/d_i)).
-
-    The sum is S² times the maximum over T, which is found exactly for up to `MOST_TOGETHER`
-    features. If there are more, T is tried out on those with the fewest values, which matter most,
-    and each residual is taken at its largest over the others. That is at least the maximum.
-
-    Args:
-        sets: The features of each residual, as places in the schema.
-        sizes: The numbers of values of all features.
-        precisions: The s_A.
-        unit: What neighbours differ in.
-
-    Returns:
-        At least the maximum. For up to `MOST_TOGETHER` features it is above it by rounding alone:
-        by less than one part in 2^(41-k) for residuals of up to k features.
-
-    Example:
-        >>> float(squared_sensitivity([(0,), (0, 1)], (4, 2), (8, 8), Unit("add-remove")))
-        9.0
-        >>> float(squared_sensitivity([(0,)], (4, 2), (8,), Unit()))
-        16.0
-    """
-    # In units of 2^-shift, the sum stays within 62 bits, and each term is rounded up.
-    shift = 62 - (2 * sum(precisions)).bit_length()
-    if unit.neighbours == "add-remove":
-        total = sum(
-            _rounded_up(s * math.prod(sizes[i] - 1 for i in features), features, sizes, shift)
-            for features, s in zip(sets, precisions, strict=True)
-        )
-        return unit.scale**2 * Fraction(total) / Fraction(2) ** shift
-    used = sorted({i for features in sets for i in features}, key=lambda i: (sizes[i], i))
-    together = {feature: place for place, feature in enumerate(used[:MOST_TOGETHER])}
-    totals = np.zeros((2,) * len(together), dtype=np.int64)
-    for features, s in zip(sets, precisions, strict=True):
-        tried = sorted((i for i in features if i in together), key=together.__getitem__)
-        others = [i for i in features if i not in together]
-        squares = [
-            _rounded_up(2 * s * square, features, sizes, shift)
-            for square in _squares(features, tried, others, sizes)
-        ]
-        places = {together[i] for i in tried}
-        totals += np.array(squares, dtype=np.int64).reshape(
-            [2 if place in places else 1 for place in range(totals.ndim)]
-        )
-    return unit.scale**2 * Fraction(int(totals.max())) / Fraction(2) ** shift
-
-
-def _squares(
-    features: Sequence[int], tried: Sequence[int], others: Sequence[int], sizes: Sequence[int]
-) -> list[int]:
-    """|H_A·(e - e')|²/2 times Π d_i, for all ways in which the tried features can differ or not.
-
-    Over the ways in which the others can, it is the largest.
-    """
-    whole = math.prod(sizes[i] - 1 for i in features)
-    most = math.prod(sizes[i] - 1 for i in others)
-    # The least product is negative, and closest to -most if one feature differs: the smallest.
-    least = -most // (min(sizes[i] for i in others) - 1) if others else most
-    found = []
-    for differs in itertools.product((False, True), repeat=len(tried)):
-        product = math.prod(
-            -1 if does else sizes[i] - 1 for i, does in zip(tried, differs, strict=True)
-        )
-        found.append(whole - product * (least if product > 0 else most))
-    return found
-
-
-def _rounded_up(number: int, features: Sequence[int], sizes: Sequence[int], shift: int) -> int:
-    """A number over Π d_i, in units of 2^-shift."""
-    return -((-number << shift) // math.prod(sizes[i] for i in features))
 
 
 def _check_marginal(marginal: Threshold, schema: Schema) -> None:
