@@ -92,6 +92,36 @@ def table_of(
     return np.ascontiguousarray(table)
 
 
+def joined(
+    features: tuple[str, ...],
+    sizes: Sequence[int],
+    known: Mapping[tuple[str, ...], npt.NDArray[np.int64]],
+    total: int,
+) -> npt.NDArray[np.float64]:
+    """The table over some features that has these contrasts, and adds up to a total.
+
+    Args:
+        features: The features.
+        sizes: Their numbers of values.
+        known: Contrasts by features, among them all subsets of those with more than one value, in
+            the same order.
+        total: What the table adds up to.
+
+    Example:
+        >>> joined(("a",), (2,), {("a",): np.array([4])}, 10).tolist()
+        [7.0, 3.0]
+    """
+    parts = {}
+    for places in subsets(tuple(range(len(features)))):
+        shape = tuple(sizes[i] - 1 for i in places)
+        # A feature with a single value has no contrasts.
+        nothing = np.full(shape, total) if not places else np.zeros(shape, dtype=np.int64)
+        parts[places] = (
+            known[tuple(features[i] for i in places)] if places and all(shape) else nothing
+        )
+    return table_of(sizes, parts)
+
+
 def subsets(members: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """All subsets, the smallest first.
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -15,7 +16,7 @@ from thresher.queries.workload import Workload
 from thresher.release.sources.table_answers import NoisyCounts, TableAnswers
 from thresher.release.uncertainty import Codes, QueryKind
 from thresher.schema import Schema
-from thresher.tables.contrasts import answer_variances, subsets, table_of
+from thresher.tables.contrasts import answer_variances, joined, subsets
 
 MOST_KEPT = 1 << 24
 """The most cells of tables that are kept for the next query: 128 MiB."""
@@ -86,27 +87,19 @@ class ResidualTables(TableAnswers):
     def _in_order(self, features: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(features, key=self.schema.index))
 
+    @cached_property
+    def _contrasts(self) -> dict[tuple[str, ...], npt.NDArray[np.int64]]:
+        return {features: m.contrasts for features, m in self.residuals.items()}
+
     def _table(self, features: tuple[str, ...], n: int) -> npt.NDArray[np.float64]:
         if features in self._kept:
             return self._kept[features]
-        shape = Threshold(features).shape(self.schema)
-        parts = {
-            places: self._contrasts(tuple(features[i] for i in places), n)
-            for places in subsets(tuple(range(len(features))))
-        }
-        table = table_of(shape, parts)
+        sizes = Threshold(features).shape(self.schema)
+        table = joined(features, sizes, self._contrasts, n)
         while self._kept and table.size + sum(t.size for t in self._kept.values()) > MOST_KEPT:
             self._kept.pop(next(iter(self._kept)), None)
         self._kept[features] = table
         return table
-
-    def _contrasts(self, features: tuple[str, ...], n: int) -> npt.NDArray[np.int64]:
-        if not features:
-            return np.array(n)
-        measured = self.residuals.get(features)
-        if measured is None:  # a feature with a single value has no contrasts
-            return np.zeros([self.schema[name].size - 1 for name in features], dtype=np.int64)
-        return measured.contrasts
 
 
 @dataclass(frozen=True, eq=False)
