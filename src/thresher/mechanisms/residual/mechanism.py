@@ -12,7 +12,7 @@ from thresher.mechanisms.mechanism import Mechanism
 from thresher.mechanisms.procedure import Outcome, Progress, counting_and_rounds
 from thresher.mechanisms.residual.precisions import ResidualPlan
 from thresher.privacy.access import Access
-from thresher.privacy.residuals import contrast_count
+from thresher.privacy.measurements import contrast_count
 from thresher.progress import Phase
 from thresher.queries.workload import Workload
 from thresher.release.sources import ResidualTables
