@@ -45,6 +45,9 @@ from thresher.tables.contrasts import contrasts_of, squared_norms
 
 LARGEST_PRECISION = 2**40
 MOST_RESIDUALS = 2**20
+MOST_WAYS = 2**22
+"""The most ways in which features of residuals can differ: 2^k for each residual of k features."""
+
 LARGEST_NORM = 2**62
 """The largest |b|² that 64 bits hold."""
 
@@ -68,8 +71,12 @@ class MeasureResiduals(Request[list[ResidualMeasurement]]):
     def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
         if not self.marginals or len(self.marginals) != len(self.precisions):
             raise ParameterError("name at least one marginal, and a precision for each")
-        if len(self.marginals) > MOST_RESIDUALS:
-            raise ResourceError("up to 2^20 residuals can be measured together: take fewer tables")
+        ways = sum(1 << min(marginal.k, 64) for marginal in self.marginals)
+        if len(self.marginals) > MOST_RESIDUALS or ways > MOST_WAYS:
+            raise ResourceError(
+                "there are too many residuals, or of too many features, to find out what they cost "
+                "together: take fewer tables, or tables of fewer features"
+            )
         for precision in self.precisions:
             if type(precision) is not int or not 1 <= precision <= LARGEST_PRECISION:
                 raise ParameterError("precisions must be whole numbers from 1 to 2^40")
