@@ -153,7 +153,7 @@ LOANS_COMMONEST = {
 """The share of the commonest value: as an extract of the loans has it, or guessed from its kind."""
 
 
-def loans_like(seed: int, n: int = LOANS_RECORDS, *, version: Literal[1, 2] = 1) -> Records:
+def loans_like(seed: int, n: int = LOANS_RECORDS, *, version: Literal[1, 2] = 2) -> Records:
     """A made-up stand-in with the shape of LOANS: the same columns and sizes, no real loan.
 
     A few hidden traits drive all columns, so the columns correlate. Each column is skewed
