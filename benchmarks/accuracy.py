@@ -122,7 +122,11 @@ def main() -> None:
     if given.schema:
         data = th.read(given.data, th.Schema.load(given.schema))
     elif given.data in ("adult", "loans_like"):
-        data = th.datasets.adult() if given.data == "adult" else th.datasets.loans_like(seed=0)
+        data = (
+            th.datasets.adult()
+            if given.data == "adult"
+            else th.datasets.loans_like(seed=0, version=1)
+        )
     else:
         parser.error("--data is adult, loans_like, or a file with its --schema")
     print(f"{given.data}: n = {data.n}, delta = 1/n², {given.seeds} seeds, mean ± standard error")

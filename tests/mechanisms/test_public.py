@@ -74,9 +74,8 @@ def test_what_is_not_public_is_refused_before_paying(kind, records, workload, pu
         kind(epsilon=1.0, public=records).fit(records, workload)
     with pytest.raises(ParameterError, match="in_memory=True"):
         kind(epsilon=1.0, public="public.csv").fit(records, workload)
-    other = th.Schema(list(records.schema)[:-1])
+    smaller = th.Records(th.Schema(list(records.schema)[:-1]), public.columns[:-1])
     with pytest.raises(ParameterError, match="another schema"):
-        smaller = th.Records(other, public.columns[:-1])
         kind(epsilon=1.0, public=smaller).fit(records, workload)
 
 

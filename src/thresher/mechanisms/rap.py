@@ -43,8 +43,8 @@ MANY_QUERIES = 10**7
 """With more queries than this, T·K is smaller, so that selection still finds the worst ones.
 
 An error that selection finds has at least ln(m)·√(T·K/ρ) counts. The factor on T·K keeps this as
-it is at so many queries. 64 5-way marginals of `loans_like` (2.5·10¹¹ queries, ε = 1, T = 45, 24,
-12): 0.049, 0.037 and 0.025; of ADULT (2.1·10⁹, T = 48, 24, 12): 0.039, 0.028 and 0.028.
+it is at so many queries. 64 5-way marginals of `loans_like` version 1 (2.5·10¹¹ queries, ε = 1,
+T = 45, 24, 12): 0.049, 0.037 and 0.025; of ADULT (2.1·10⁹, T = 48, 24, 12): 0.039, 0.028 and 0.028.
 """
 
 QUERIES_PER_ROUND = 4
