@@ -147,7 +147,7 @@ class NumericAdam:
         return weights
 
     def _density(self, block: slice) -> tuple[Array, Array, Array]:
-        """Logistic densities, and their derivatives by the centre and the logarithm of the width."""
+        """Logistic densities, with their derivatives by the centre and by the log of the width."""
         count = np.float32(block.stop - block.start)
         width = np.exp(np.clip(self.point[block.start + 1], -1.5, np.log(count)))
         values = np.arange(count, dtype=np.float32)[:, None]

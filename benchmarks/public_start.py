@@ -56,9 +56,8 @@ def main() -> None:
     given = parser.parse_args()
     data = th.datasets.adult()
     print(f"{MARGINALS} 3-way marginals of ADULT, n' = 1000, {given.seeds} seeds")
-    print(
-        f"{'public':>13} {'eps':>4} {'mechanism':>9} {'start':>13}  max error (mean of maxima) cpu s"
-    )
+    heads = f"{'public':>13} {'eps':>4} {'mechanism':>9} {'start':>13}"
+    print(f"{heads}  max error (mean of maxima) cpu s")
     for kind in ("random tenth", "born abroad"):
         parts = [split(data, kind, seed) for seed in range(given.seeds)]
         works = [
