@@ -38,8 +38,10 @@ LARGEST = 2_000_000
 
 RATE = 0.01
 """The step size of Adam for each square root of the number of targets."""
-FIRST_WIDTH = 20
-"""Widths start at this part of the range of a feature."""
+FIRST_WIDTH, WIDEST, COOLING = 20, 4, 0.95
+"""Widths start at a twentieth of the range of a feature. As in RAP++, a fit is annealed: it begins
+with distributions that are a quarter of the range wider, and takes this off, step by step. Without
+it, rows far from a query would have no derivative."""
 
 CATEGORIES = {
     "workclass", "education", "marital-status", "occupation", "relationship", "race", "sex",
@@ -126,12 +128,14 @@ class NumericAdam:
         for block in numbers.blocks:
             self.point[block.start] = rng.uniform(0, 10, ROWS)
             self.point[block.start + 1] = np.log((block.stop - block.start) / FIRST_WIDTH)
+        self.heat = 0.0
 
     def iterates(self, misfit: Misfit, start: Array) -> Iterator[Iterate]:
         """Yield D' after D', from where it stood."""
         mean, spread = np.zeros_like(self.point), np.zeros_like(self.point)
         slopes, step, size = np.zeros_like(start), 0, RATE * float(np.sqrt(len(misfit)))
         while True:
+            self.heat = COOLING**step / WIDEST
             columns = self.columns()
             yield Iterate(columns, misfit.residuals(columns, slopes))
             step += 1
@@ -149,13 +153,14 @@ class NumericAdam:
     def _density(self, block: slice) -> tuple[Array, Array, Array]:
         """Logistic densities, with their derivatives by the centre and by the log of the width."""
         count = np.float32(block.stop - block.start)
-        width = np.exp(np.clip(self.point[block.start + 1], -1.5, np.log(count)))
+        cold = np.exp(np.clip(self.point[block.start + 1], -1.5, np.log(count)))
+        width = np.hypot(cold, np.float32(self.heat * count))
         values = np.arange(count, dtype=np.float32)[:, None]
         distance = (values - self.point[block.start] * count / 10) / width
         below = 1 / (1 + np.exp(-np.clip(distance, -30, 30)))
         density = below * (1 - below) + np.float32(1e-9)
         slope = density * (1 - 2 * below)
-        return density, -slope * count / 10 / width, -slope * distance
+        return density, -slope * count / 10 / width, -slope * distance * (cold / width) ** 2
 
     def by_point(self, columns: Array, by_columns: Array) -> Array:
         """The derivatives by centres, widths and logits, from those by columns."""
@@ -274,8 +279,11 @@ def main() -> None:
     parser.add_argument(
         "--lending-club", metavar="FILE", help="the extract of Lending Club's loans"
     )
+    parser.add_argument("--version", action="append", help="part of the name of a version")
+    parser.add_argument("--epsilon", action="append", type=float, help="0.1 and 1 if not given")
     parser.add_argument("--seeds", type=int, default=3)
     given = parser.parse_args()
+    versions = [v for v in VERSIONS if any(w in v.name for w in given.version or [""])]
     print(f"RAP, {MARGINALS} 3-way marginals, n' = {ROWS}, {given.seeds} seeds: largest errors")
     print(f"{'data':>13} {'eps':>4} {'version':>18}  over cells        over prefixes     cpu s")
     for name in given.data or ("adult", "lending-club"):
@@ -285,8 +293,8 @@ def main() -> None:
         data = (
             th.datasets.adult() if name == "adult" else th.datasets.lending_club(given.lending_club)
         )
-        for epsilon in EPSILONS:
-            for version in VERSIONS:
+        for epsilon in given.epsilon or EPSILONS:
+            for version in versions:
                 errors = [errors_of(version, data, epsilon, seed) for seed in range(given.seeds)]
                 cells, prefixes, seconds = (np.array(part) for part in zip(*errors, strict=True))
                 print(

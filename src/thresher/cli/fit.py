@@ -1,6 +1,7 @@
 """`thresher fit`: spend a budget, once, and make a release."""
 
 import dataclasses
+from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -76,7 +77,7 @@ def fit(
         optimizer=optimizer, selection=selection, seed=seed,
     )  # fmt: skip
     budget = {"epsilon": epsilon, "delta": delta, "rho": rho, "accounting": accounting}
-    chosen = _mechanism(mechanism, budget, settings, given(public=public))
+    chosen = _mechanism(mechanism, budget, settings, later=given(public=public))
     run = prepare(
         data, workload, output, schema=schema, line_breaks=line_breaks, unit=unit,
         case_sensitive_ids=case_sensitive_ids, ledger=ledger, period=period, resume=resume,
@@ -85,7 +86,7 @@ def fit(
 
     if public is not None:
         records = load_public(public, data, run.workload.schema, line_breaks)
-        chosen = dataclasses.replace(chosen, public=records)
+        chosen = _mechanism(mechanism, budget, {**settings, "public": records})
 
     def expect(estimate: object) -> None:
         run.warn(epsilon, delta)
@@ -99,9 +100,9 @@ def fit(
 
 
 def _mechanism(
-    name: str, budget: dict[str, Any], settings: dict[str, Any], later: dict[str, Any]
+    name: str, budget: dict[str, Any], settings: dict[str, Any], later: Iterable[str] = ()
 ) -> Mechanism:
-    """The mechanism, if it has all settings. Values that are given later are not read yet."""
+    """The mechanism, if it has these settings and those whose values are read later."""
     if name not in MECHANISMS:
         near = get_close_matches(name, MECHANISMS, 1)
         meant = f" (did you mean {near[0]}?)" if near else ""

@@ -33,8 +33,8 @@ def softmax(logits: Columns, sizes: tuple[int, ...]) -> Columns:
         [0.75, 0.25]
     """
     starts = offsets_of(sizes)[:-1]
-    weights = logits - np.repeat(np.maximum.reduceat(logits, starts, axis=0), sizes, axis=0)
-    np.exp(weights, out=weights)
+    tops = np.maximum.reduceat(logits, starts, axis=0)
+    weights: Columns = np.exp(logits - np.repeat(tops, sizes, axis=0))
     weights /= np.repeat(np.add.reduceat(weights, starts, axis=0), sizes, axis=0)
     return weights
 

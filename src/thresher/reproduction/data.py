@@ -3,6 +3,7 @@
 import hashlib
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 from thresher.data import Records, datasets
 from thresher.errors import DataError
@@ -30,7 +31,7 @@ SMALL_FEATURES = {
     ),
 }  # fmt: skip
 SMALL_FEATURES[FIRST_LOANS_LIKE_SMALL] = SMALL_FEATURES[LOANS_LIKE_SMALL]
-STAND_INS = {
+STAND_INS: dict[str, Literal[1, 2]] = {
     LOANS_LIKE: 2, LOANS_LIKE_SMALL: 2, FIRST_LOANS_LIKE: 1, FIRST_LOANS_LIKE_SMALL: 1,
 }  # fmt: skip
 """Made-up data sets, with their version of `loans_like`."""
