@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import thresher as th
+from benchmarks.accuracy import with_error
 from thresher.relaxed.optimisers import AcceleratedProjection, Iterate, Optimiser
 from thresher.relaxed.projection import Stopping, project
 from thresher.relaxed.rows import RelaxedRows, offsets_of
@@ -296,10 +297,10 @@ def main() -> None:
         for epsilon in given.epsilon or EPSILONS:
             for version in versions:
                 errors = [errors_of(version, data, epsilon, seed) for seed in range(given.seeds)]
-                cells, prefixes, seconds = (np.array(part) for part in zip(*errors, strict=True))
+                cells, prefixes, seconds = zip(*errors, strict=True)
                 print(
-                    f"{name:>13} {epsilon:4} {version.name:>18}  {told(cells)}   "
-                    f"{told(prefixes)}   {seconds.mean():.0f}",
+                    f"{name:>13} {epsilon:4} {version.name:>18}  {with_error(cells)}   "
+                    f"{with_error(prefixes)}   {np.mean(seconds):.0f}",
                     flush=True,
                 )
 
@@ -320,12 +321,6 @@ def errors_of(
         max(float(np.abs(a - b).max()) for a, b in zip(*pair, strict=True)) for pair in both
     )
     return cells, prefixes, seconds
-
-
-def told(values: NDArray[np.float64]) -> str:
-    """A mean with its standard error."""
-    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-    return f"{values.mean():.4f} ± {error:.4f}"
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import thresher as th
+from benchmarks.accuracy import with_error
 from thresher.data.exact import exact_answers
 from thresher.evaluation.errors import errors_of
 from thresher.mechanisms import MECHANISMS
@@ -101,11 +102,10 @@ def tell(
     kind: str, epsilon: str, name: str, start: str, found: list[tuple[float, float, float]]
 ) -> None:
     """A line of the table: means, with their standard errors."""
-    values = np.array(found)
-    mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    largest, means, seconds = zip(*found, strict=True)
     print(
-        f"{kind:>13} {epsilon:>4} {name:>9} {start:>13}  {mean[0]:.4f} ± {error[0]:.4f} "
-        f"({mean[1]:.4f} ± {error[1]:.4f}) {mean[2]:.0f}",
+        f"{kind:>13} {epsilon:>4} {name:>9} {start:>13}  {with_error(largest)} "
+        f"({with_error(means)}) {np.mean(seconds):.0f}",
         flush=True,
     )
 

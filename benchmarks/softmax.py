@@ -11,6 +11,7 @@ import time
 import numpy as np
 
 import thresher as th
+from benchmarks.accuracy import with_error
 from thresher.evaluation.errors import errors_of
 
 EPSILONS = (0.1, 1.0)
@@ -40,11 +41,10 @@ def main() -> None:
         for epsilon in EPSILONS:
             for optimizer, rows in KINDS.items():
                 found = [fitted(data, epsilon, optimizer, seed) for seed in range(given.seeds)]
-                largest, means, seconds = (np.array(part) for part in zip(*found, strict=True))
+                largest, means, seconds = zip(*found, strict=True)
                 print(
-                    f"{name:>13} {epsilon:4} {rows:>16}  {largest.mean():.4f} ± "
-                    f"{spread(largest):.4f}  ({means.mean():.4f} ± {spread(means):.4f})  "
-                    f"{seconds.mean():.0f}",
+                    f"{name:>13} {epsilon:4} {rows:>16}  {with_error(largest)} "
+                    f"({with_error(means)})  {np.mean(seconds):.0f}",
                     flush=True,
                 )
 
@@ -69,11 +69,6 @@ def fitted(
     seconds = time.process_time() - began
     errors = errors_of(release.source.table, data, work)
     return errors.max, errors.mean_max, seconds
-
-
-def spread(values: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> float:
-    """The standard error of a mean."""
-    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
 
 
 if __name__ == "__main__":
