@@ -14,7 +14,7 @@ AIM, of OpenDP, is run too where `opendp[mbi]` is installed and `--aim` is given
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -100,10 +100,11 @@ class Found:
             return f"{'does not fit':>32}"
         largest = [e.max for e in self.errors]
         means = [e.mean_max for e in self.errors]
-        return f"{_with_error(largest)} ({_with_error(means)}) {np.mean(self.seconds):5.0f} s"
+        return f"{with_error(largest)} ({with_error(means)}) {np.mean(self.seconds):5.0f} s"
 
 
-def _with_error(values: list[float]) -> str:
+def with_error(values: Sequence[float]) -> str:
+    """A mean with its standard error."""
     error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
     return f"{np.mean(values):.4f}±{error:.4f}"
 
@@ -122,7 +123,11 @@ def main() -> None:
     if given.schema:
         data = th.read(given.data, th.Schema.load(given.schema))
     elif given.data in ("adult", "loans_like"):
-        data = th.datasets.adult() if given.data == "adult" else th.datasets.loans_like(seed=0)
+        data = (
+            th.datasets.adult()
+            if given.data == "adult"
+            else th.datasets.loans_like(seed=0, version=1)
+        )
     else:
         parser.error("--data is adult, loans_like, or a file with its --schema")
     print(f"{given.data}: n = {data.n}, delta = 1/n², {given.seeds} seeds, mean ± standard error")

@@ -30,7 +30,8 @@ class Projector:
     """How D' is fitted to noisy answers.
 
     Attributes:
-        optimizer: `"accelerated"`, `"sparse"` to keep D' sparse, or `"adam"` for the paper's.
+        optimizer: `"accelerated"`, `"sparse"` to keep D' sparse, `"adam"` for the paper's, or
+            `"softmax"` for Softmax rows.
         stopping: When the fit is good enough.
         on_iteration: Called after every iteration. For research: an experiment can follow D' on
             its way without changing it.
