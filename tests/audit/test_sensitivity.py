@@ -129,10 +129,16 @@ def test_cell_by_cell_an_r_of_k_table_pays_for_at_least_what_it_can_move(univers
         assert measured.sigma**2 >= largest * (1 - 1e-12)
 
 
-def test_select_ranks_by_the_scores_of_the_definition():
-    # With so large a ρ the best always wins: what is left of `select` is its scores.
+@pytest.mark.parametrize("are_weighed", [False, True], ids=["even", "weighed"])
+def test_select_ranks_by_the_scores_of_the_definition(are_weighed):
+    # With so large a ρ the best always wins: what is left of `select` is its scores. A weight is
+    # a part of the largest one, so it never stretches what a person moves.
     schema = schema_of(2, 3)
-    workload = Workload(schema, all_thresholds(schema))
+    thresholds = all_thresholds(schema)
+    weights = [2.0 ** (3 - i) for i in range(len(thresholds))] if are_weighed else None
+    workload = Workload(schema, thresholds, weights)
+    of_query = [w for w, t in zip(workload.relative_weights, workload, strict=True)
+                for _ in range(t.query_count(schema))]  # fmt: skip
     source = np.random.default_rng(0)
     for people in data_sets(schema, 3):
         public = source.integers(0, 4, workload.query_count).tolist()
@@ -144,7 +150,8 @@ def test_select_ranks_by_the_scores_of_the_definition():
         chosen = curator.select(
             workload, answers_from(workload, public, 3), workload.query_count, rho=10**7
         )
-        scores = scores_of(people, workload, public)
+        plain = scores_of(people, workload, public)
+        scores = [int(w * score) for w, score in zip(of_query, plain, strict=True)]
         ranked = [scores[workload.id_of(query)] for query in chosen]
         assert ranked == sorted(scores, reverse=True)
 

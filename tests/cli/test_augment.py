@@ -14,14 +14,14 @@ from thresher.queries import FeatureDistribution, augment, threshold_workload
 ADULT = adult_schema()
 
 
-def run(*words):
-    done = CliRunner().invoke(app, ["workload", *map(str, words)])
+def run(*words, schema=("--schema", "adult")):
+    done = CliRunner().invoke(app, ["workload", *map(str, words), *schema])
     assert done.exit_code == 0, done.output
     return done
 
 
-def fault(*words):
-    done = CliRunner().invoke(app, ["workload", *map(str, words)])
+def fault(*words, schema=("--schema", "adult")):
+    done = CliRunner().invoke(app, ["workload", *map(str, words), *schema])
     assert isinstance(done.exception, ThresherError), done.output
     return str(done.exception)
 
@@ -65,10 +65,16 @@ def test_from_log(tmp_path):
     assert "small history" in done.stderr
     work = Workload.load(target, ADULT)
     assert work.thresholds == (Threshold(("race", "sex", "income"), 2), Threshold(("age",)))
+    assert work.weights == (2, 1)
+    assert "race 28.6%, sex 28.6%, income 28.6%, age 14.3%" in done.stdout.replace("\n", " ")
+    run("from-log", log, log, "--equal-weights", "-o", target)
+    assert not Workload.load(target, ADULT).has_weights
+    assert Workload.load(target, ADULT).thresholds == work.thresholds
     told = json.loads(run("from-log", log, "--at-least", 2, "-o", target, "--json").stdout)
     assert told == {
         "workload": str(target), "thresholds": 1, "queries": work[:1].query_count,
         "asked": 3, "times": [2],
+        "features": {"race": 2 / 7, "sex": 2 / 7, "income": 2 / 7, "age": 1 / 7},
     }  # fmt: skip
 
 
