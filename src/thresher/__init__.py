@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from thresher.queries import (
         Condition,
+        Drift,
         FeatureDistribution,
         History,
         Query,
@@ -67,7 +68,7 @@ else:
                 "Budget Curator InsecureSeededRandomness Ledger PrivacyWarning Unit"
             ),
             "thresher.queries": (
-                "Condition FeatureDistribution History Query Threshold Workload augment "
+                "Condition Drift FeatureDistribution History Query Threshold Workload augment "
                 "draw_thresholds drifted threshold_workload total_variation"
             ),
             "thresher.release": "Release",
@@ -93,6 +94,7 @@ __all__ = [
     "Curator",
     "DataError",
     "Dates",
+    "Drift",
     "Feature",
     "FeatureDistribution",
     "FutureError",

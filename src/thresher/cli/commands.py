@@ -78,6 +78,7 @@ COMMANDS: dict[str, Entry] = {
             ),
         },
     ),
+    "drift": Entry("Tell how far interests moved from one log to another.", "drift:drift"),
     "ledger": Entry(
         "Keep the budget of a data set over all its releases.",
         commands={
