@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from thresher.release import Release
     from thresher.release.answer import Answer
     from thresher.release.folder import load
-    from thresher.schema import Schema
+    from thresher.schema import Schema, View
     from thresher.schema.features import Bins, Boolean, Categorical, Dates, Feature, IntegerRange
 else:
     __getattr__, __dir__ = attach(
@@ -74,7 +74,7 @@ else:
             "thresher.release": "Release",
             "thresher.release.answer": "Answer",
             "thresher.release.folder": "load",
-            "thresher.schema": "Schema",
+            "thresher.schema": "Schema View",
             "thresher.schema.features": "Bins Boolean Categorical Dates Feature IntegerRange",
         },
     )
@@ -120,6 +120,7 @@ __all__ = [
     "Threshold",
     "Tuned",
     "Unit",
+    "View",
     "Workload",
     "augment",
     "connect",

@@ -208,7 +208,7 @@ class RAPProcedure:
     def _run(self, access: Access, progress: Progress, fits: Fits) -> Outcome:
         rows = RelaxedRows.uniform(
             access.schema.sizes, self.synthetic_rows, np.random.default_rng(self.seed)
-        )
+        ).with_views(access.schema)
         if not self.is_adaptive:
             measured = access.measure(self.workload.thresholds, rho=self.cost, jointly=False)
             rows = fits(rows, partial(self._project, rows, measured, access.schema, progress, 1))

@@ -60,4 +60,4 @@ def copied_target(target: Query | Threshold, schema: Schema) -> Query | Threshol
 
 
 def _names(names: Iterable[str], schema: Schema) -> tuple[str, ...]:
-    return tuple(schema.names[schema.index(name)] for name in names)
+    return tuple(schema[name].name for name in names)

@@ -66,7 +66,7 @@ class History:
         """
         named: Counter[str] = Counter()
         for threshold, times in zip(self.workload, self.times, strict=True):
-            named.update(dict.fromkeys(threshold.features, times))
+            named.update(dict.fromkeys(map(self.workload.schema.base, threshold.features), times))
         total = named.total()
         shares = {name: times / total for name, times in named.items()}
         return FeatureDistribution.of(self.workload.schema, shares)

@@ -41,8 +41,9 @@ class Overview:
 
     @property
     def times_named(self) -> dict[str, int]:
-        """How many thresholds name each feature, the most frequent first."""
-        named = Counter(name for threshold in self.workload for name in threshold.features)
+        """How many thresholds name each feature or a view of it, the most frequent first."""
+        base = self.workload.schema.base
+        named = Counter(base(name) for threshold in self.workload for name in threshold.features)
         return dict(named.most_common())
 
     @property

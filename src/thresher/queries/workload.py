@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
-from thresher.errors import ParameterError, QueryError, ResourceError
+from thresher.errors import ParameterError, QueryError, ResourceError, SchemaError
 from thresher.files import read_json, write_text
 from thresher.queries.condition import Condition
 from thresher.queries.query import Query
@@ -72,8 +72,7 @@ class Workload:
             raise QueryError("a workload needs at least one threshold")
         seen: set[Threshold] = set()
         for threshold in self.thresholds:
-            for name in threshold.features:
-                schema.index(name)
+            schema.bases(threshold.features)
             if threshold in seen:
                 raise QueryError(f"the workload holds {threshold} twice: list each one once")
             seen.add(threshold)
@@ -120,8 +119,10 @@ class Workload:
                 f"there are {math.comb(len(others), chosen):,} thresholds of {k} features, too "
                 "many to list: draw some with Workload.random"
             )
-        subsets = itertools.combinations(others, chosen)
-        return cls(schema, (Threshold((*subset, *fixed), r) for subset in subsets))
+        sets = ((*subset, *fixed) for subset in itertools.combinations(others, chosen))
+        # A feature and a view of it do not stand in one threshold.
+        apart = (names for names in sets if len({*map(schema.base, names)}) == k)
+        return cls(schema, (Threshold(names, r) for names in apart))
 
     @classmethod
     def random(
@@ -272,19 +273,27 @@ class Workload:
         return {threshold: i for i, threshold in enumerate(self.thresholds)}
 
     def as_json(self) -> dict[str, Any]:
-        """The workload as plain JSON values; weights are left out where all are 1."""
+        """The workload as plain JSON values, with the views it may name.
+
+        Weights are left out where all are 1.
+        """
         listed = [{"features": list(t.features), "r": t.r} for t in self.thresholds]
         if self.has_weights:
             for entry, weight in zip(listed, self.weights, strict=True):
                 entry["weight"] = int(weight) if weight.is_integer() else weight
-        return {"thresholds": listed}
+        views = [view.as_json() for view in self.schema.views]
+        return {**({"views": views} if views else {}), "thresholds": listed}
 
     @classmethod
     def from_json(cls, value: object, schema: Schema) -> "Workload":
-        """Read a workload from plain JSON values."""
+        """Read a workload from plain JSON values. It may declare views, as a schema does."""
         listed = value.get("thresholds") if isinstance(value, dict) else None
-        if not isinstance(listed, list):
+        if not isinstance(value, dict) or not isinstance(listed, list):
             raise QueryError('a workload is a JSON object with a list "thresholds"')
+        try:
+            schema = schema.views_from_json(value.get("views", []))
+        except SchemaError as fault:
+            raise QueryError(str(fault)) from None
         thresholds, weights = [], []
         for number, entry in enumerate(listed, start=1):
             if not isinstance(entry, dict) or not isinstance(entry.get("features"), list):
@@ -301,11 +310,13 @@ class Workload:
 
     def save(self, path: str | Path) -> None:
         """Write the workload as a JSON file, one threshold a line."""
-        lines = ",\n".join(
-            "  " + json.dumps(threshold, ensure_ascii=False)
-            for threshold in self.as_json()["thresholds"]
-        )
-        write_text(path, f'{{"thresholds": [\n{lines}\n]}}\n')
+        parts = [
+            f'"{name}": [\n'
+            + ",\n".join("  " + json.dumps(entry, ensure_ascii=False) for entry in entries)
+            + "\n]"
+            for name, entries in self.as_json().items()
+        ]
+        write_text(path, "{" + ",\n".join(parts) + "}\n")
 
     @classmethod
     def load(cls, path: str | Path, schema: Schema) -> "Workload":

@@ -77,7 +77,7 @@ def _write(release: "Release", folder: Path) -> None:
         named: dict[str, Any] = {f"table{i}": m.counts for i, m in enumerate(tables)}
         np.savez_compressed(folder / "tables.npz", **named)
     if release.source.rows is not None:
-        np.savez_compressed(folder / "rows.npz", columns=release.source.rows.columns)
+        np.savez_compressed(folder / "rows.npz", columns=release.source.rows.feature_columns)
     about = _about(release, len(queries), tables)
     about["files"] = {file.name: checksum_of(file) for file in sorted(folder.iterdir())}
     write_json(folder / "release.json", {**about, "checksum": seal_of(about)})
