@@ -224,8 +224,7 @@ def codes_of(feature: th.Feature, label: str, others: set[int]) -> tuple[int, ..
     if label in feature.labels:
         return (feature.labels.index(label),)
     low, _, high = label.replace(",", "").partition("–")
-    end = float(high) - (1e-9 if isinstance(feature, th.Bins) else 0.0)
-    return tuple(feature.codes_between(float(low), end))
+    return tuple(feature.between(float(low), float(high)).codes)
 
 
 def asked_as_printed(release: th.Release, heads: list[str], row: list[str], above) -> th.Query:
