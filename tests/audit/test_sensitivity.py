@@ -22,6 +22,7 @@ from thresher.errors import QueryError
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness
 from thresher.privacy.scores import weigh
 from thresher.queries import Condition, Query, Threshold, Workload
+from thresher.schema import View
 
 UNIVERSES = [((2, 3), 3), ((2, 2, 2), 2), ((2, 2, 3), 2)]
 
@@ -184,3 +185,24 @@ def test_rounding_public_answers_is_what_keeps_scores_whole():
         scores = (abs(2 - rounded), abs(1 - 3))
         first = workload.id_of(chosen[0])
         assert scores[first] == max(scores)
+
+
+def test_a_person_moves_a_table_over_views_no_more_than_one_over_features():
+    # A view adds up cells. Were a value in two groups, or in none, this would fail.
+    plain = schema_of(3, 3)
+    view = View.of_groups(plain["a"], "seen", {"x": ["a0", "a2"], "y": []})
+    schema = plain.with_views([view])
+    marginal, queries = Threshold(("seen", "b")), Threshold(("seen", "b"), 1)
+    tables = {
+        people: [exact_answers(records_of(schema, people), t) for t in (marginal, queries)]
+        for people in data_sets(schema, 2)
+    }
+    pairs = [(x, y) for x in tables for y in neighbours_of(schema, x)]
+    moved = [(tables[x][0] - tables[y][0], tables[x][1] - tables[y][1]) for x, y in pairs]
+    assert max(int((table**2).sum()) for table, _ in moved) == 2
+    assert max(int(np.abs(both).max()) for pair in moved for both in pair) == 1
+    for people in list(tables)[::7]:
+        curator = Curator(records_of(plain, people), Budget.from_rho(10**7), views=[view],
+                          randomness=InsecureSeededRandomness(1))  # fmt: skip
+        [measured] = curator.measure([marginal], rho=10**7)
+        assert np.array_equal(measured.counts, tables[people][0])

@@ -46,7 +46,7 @@ def drift(
     features = released.schema if released and schema is None else named_schema(schema)
     if released and features.fingerprint != released.schema.fingerprint:
         raise ParameterError(f"{release} has another schema than --schema says: leave --schema out")
-    moved = Drift(read_history([old], features), read_history([new], features))
+    moved = Drift(read_history(old, features), read_history(new, features))
     told: dict[str, object] = {
         "total_variation": moved.variation,
         "by_chance": moved.by_chance,

@@ -17,12 +17,13 @@ from thresher.files import read_json
 from thresher.queries import (
     FeatureDistribution,
     History,
-    Threshold,
+    Query,
     Workload,
     augment,
     small_history,
     threshold_workload,
 )
+from thresher.queries.proposals import propose_views, through_views
 from thresher.queries.query_lines import read_queries
 from thresher.schema import Schema
 
@@ -160,6 +161,13 @@ def from_log(
             metavar="NUMBER", help="Keep thresholds that were asked about this often.", min=1
         ),
     ] = 1,
+    views: Annotated[
+        bool,
+        typer.Option(
+            "--views",
+            help="Ask about the ranges that analysts used, by views that the file declares.",
+        ),
+    ] = False,
     equal_weights: Annotated[
         bool,
         typer.Option(
@@ -179,7 +187,12 @@ def from_log(
     Example:
         thresher workload from-log questions.txt --at-least 2 --schema schema.json
     """
-    whole = read_history(logs, named_schema(schema))
+    features = named_schema(schema)
+    asked = _read_logs(logs, features)
+    proposed = propose_views(asked, features)
+    if views:
+        features = features.with_views(proposed)
+    whole = History.of(features, (through_views(query, features) for query in asked))
     history = whole.asked_at_least(at_least)
     work = history.workload if equal_weights else history.weighted
     if not as_json:
@@ -190,22 +203,35 @@ def from_log(
             show(f"          and {len(history.workload) - SHOWN} less frequent ones")
         named = [f"{name} {share:.1%}" for name, share in whole.features.descending() if share]
         show(f"how often features were named: {', '.join(named)}")
+        for view in proposed:
+            labels = ", ".join(view.labels)
+            show(f"{'view' if views else 'a view that --views would add'}, of {view.of}: {labels}")
     _warn_if_small(work)
     shares = {name: share for name, share in whole.features.descending() if share}
-    write(work, output, as_json, asked=whole.asked, times=list(history.times), features=shares)
+    write(
+        work, output, as_json, asked=whole.asked, times=list(history.times), features=shares,
+        views=[view.as_json() for view in proposed],
+    )  # fmt: skip
 
 
-def read_history(logs: Iterable[Path], schema: Schema) -> History:
-    """What one or several logs asked, pooled; an error names the log and its line."""
-    asked: list[Threshold] = []
+def read_history(log: Path, schema: Schema) -> History:
+    """What a log asked; an error names the log and its line."""
+    return History.of(schema, (query.threshold for query in _read_logs([log], schema)))
+
+
+def _read_logs(logs: Iterable[Path], schema: Schema) -> list[Query]:
+    """The queries of several logs, pooled; an error names the log and its line."""
+    asked: list[Query] = []
     for log in logs:
         try:
             with counting(f"reading {log}", "queries") as progress:
                 read = read_queries(_counted(lines_of(log), progress), schema)
-                asked += [query.threshold for _, query in read]
+                asked += [query for _, query in read]
         except QueryError as fault:
             raise QueryError(f"{log}: {fault}") from None
-    return History.of(schema, asked)
+    if not asked:
+        raise QueryError(f"{', '.join(map(str, logs))}: the history holds no query")
+    return asked
 
 
 def all_thresholds(

@@ -19,9 +19,7 @@ from thresher.tables.sparse import SparseTable, check_countable, threshold_count
 from thresher.tables.threshold_table import Answers, Table, check_fits
 
 
-def exact_table(
-    data: PrivateData, threshold: Threshold, schema: Schema | None = None
-) -> Answers:
+def exact_table(data: PrivateData, threshold: Threshold, schema: Schema | None = None) -> Answers:
     """The exact counts of all consistent queries of a threshold, for any slab. Not private.
 
     Args:

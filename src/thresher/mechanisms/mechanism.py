@@ -124,7 +124,10 @@ class Mechanism(ABC):
         if workload.schema.fingerprint != data.schema.fingerprint:
             raise QueryError("the workload is over another schema than the records")
         with_curator = isinstance(data, Curator)
-        if isinstance(data, Curator) and data.schema.with_views(workload.schema.views) != data.schema:
+        if (
+            isinstance(data, Curator)
+            and data.schema.with_views(workload.schema.views) != data.schema
+        ):
             raise ParameterError(
                 "the Curator does not know the views of the workload: make it with views=…"
             )

@@ -35,14 +35,10 @@ from thresher.wording import plain
 
 OPENING = re.compile(r"\s*(?:(all)|(any)|(\d{1,9}))\s+of\s*:", re.IGNORECASE)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_OPERATOR = re.compile(
-    r"\s*(!=|≠|>=|≥|<=|≤|=|<|>|not\s+in\s*(?=\{)|in\s*(?=\{))\s*", re.IGNORECASE
-)
+_OPERATOR = re.compile(r"\s*(!=|≠|>=|≥|<=|≤|=|<|>|not\s+in\s*(?=\{)|in\s*(?=\{))\s*", re.IGNORECASE)
 _SIGNS = {"≥": ">=", "≤": "<=", "≠": "!="}
 # Written so that every run of blanks or digits is scanned once, however long it is.
-_NAME_END = re.compile(
-    r"!=|=|,|$|(?<!\s)\s+(?:!=|=|,|$|(?:not\s+)?in\s*\{)", re.IGNORECASE
-)
+_NAME_END = re.compile(r"!=|=|,|$|(?<!\s)\s+(?:!=|=|,|$|(?:not\s+)?in\s*\{)", re.IGNORECASE)
 _SIGN = re.compile(r"(?<!\s)\s*(?:[<>≤≥≠])")
 _AND = re.compile(r"(?<!\s)\s+and\s+", re.IGNORECASE)
 _LEADING_AND = re.compile(r"\s*and\s+", re.IGNORECASE)
@@ -237,9 +233,7 @@ class _Parser:
             raise self.fault(str(fault), begin) from None
         return self.of_range(feature, found, f"{sign} {word}", begin)
 
-    def of_range(
-        self, feature: Feature, found: Between, word: str, position: int
-    ) -> Iterable[int]:
+    def of_range(self, feature: Feature, found: Between, word: str, position: int) -> Iterable[int]:
         if not found.codes:
             nearest = "" if found.is_exact else f"; its bins begin at {edges_in_words(feature)}"
             raise self.fault(

@@ -29,7 +29,9 @@ def on_columns(query: Query, schema: Schema) -> Query:
     if not schema.views:
         return query
     schema.bases(condition.feature for condition in query.conditions)
-    return Query((_on_column(condition, schema) for condition in query.conditions), query.r)
+    return Query(
+        (_on_column(condition, schema) for condition in query.conditions), query.r, query.read_as
+    )
 
 
 def equivalents(query: Query, schema: Schema) -> Iterator[Query]:
@@ -41,20 +43,17 @@ def equivalents(query: Query, schema: Schema) -> Iterator[Query]:
         >>> schema = adult.with_views([View.at_cuts(adult["age"], "old", [65])])
         >>> asked = Query.parse("age=65.., sex=Male", schema)
         >>> [same.text(schema) for same in equivalents(asked, schema)]
-        ['all of: age=65..100, sex=Male', 'all of: old=65.., sex=Male']
+        ['all of: age=65..100, sex=Male', 'all of: old="65..", sex=Male']
     """
     if not schema.views:
         yield query
         return
-    ways = [
-        _ways(condition, schema)
-        for condition in on_columns(query, schema).conditions
-    ]  # fmt: skip
+    ways = [_ways(condition, schema) for condition in on_columns(query, schema).conditions]
     asked = {condition.feature for condition in query.conditions}
     for some in ways:
         some.sort(key=lambda condition: condition.feature not in asked)
     for conditions in itertools.islice(itertools.product(*ways), MOST_WAYS):
-        yield Query(conditions, query.r)
+        yield Query(conditions, query.r, query.read_as)
 
 
 def _on_column(condition: Condition, schema: Schema) -> Condition:

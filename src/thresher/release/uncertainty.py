@@ -94,11 +94,7 @@ class Uncertainty:
 
     def margin_of_error(self, query: Query, answer: float) -> tuple[float | None, bool]:
         """The margin of error of an answer, None if nothing is known; whether it is estimated."""
-        codes = tuple(map(_codes_of, query.conditions))
-        names = tuple(map(_feature_of, query.conditions))
-        margin, measured = self._kind_margins(names, tuple(map(len, codes)), query.r)
-        if measured:
-            margin = min(margin, measured.get(codes, margin))
+        margin = self.spread(query)
         if self._total_margin:
             margin = math.hypot(margin, self._total_margin * answer)
         # The truth is between 0 and 1, so no error is larger than this.
@@ -106,6 +102,13 @@ class Uncertainty:
         if margin < largest:
             return margin, False
         return (largest if margin < math.inf else None), False
+
+    def spread(self, query: Query) -> float:
+        """The margin of error of a query before anything is known of its answer."""
+        codes = tuple(map(_codes_of, query.conditions))
+        names = tuple(map(_feature_of, query.conditions))
+        margin, measured = self._kind_margins(names, tuple(map(len, codes)), query.r)
+        return min(margin, measured.get(codes, margin)) if measured else margin
 
     def _of_kind(
         self, names: tuple[str, ...], allowed: tuple[int, ...], r: int

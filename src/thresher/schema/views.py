@@ -73,14 +73,12 @@ class View(Categorical):
             starts.add(code)
         ends = [*sorted(starts), last]
         groups = [range(first, end) for first, end in zip(ends[:-1], ends[1:], strict=True)]
-        labels = [_range_label(base.labels, group, last) for group in groups]
+        labels = [_range_label(base, group, last) for group in groups]
         groups += [range(code, code + 1) for code in range(last, base.size)]
         return cls._made(base, name, labels, groups, ordered=True, extra=base.extra, cuts=given)
 
     @classmethod
-    def of_groups(
-        cls, base: Feature, name: str, groups: Mapping[str, Iterable[object]]
-    ) -> "View":
+    def of_groups(cls, base: Feature, name: str, groups: Mapping[str, Iterable[object]]) -> "View":
         """Groups of any values, each with a label. An empty group gets all values that are left.
 
         Example:
@@ -96,9 +94,7 @@ class View(Categorical):
             for value in values:
                 code = base.code_of(value)
                 if code is None:
-                    raise SchemaError(
-                        f"view {name!r}: {base.name!r} has no value {shown(value)}"
-                    )
+                    raise SchemaError(f"view {name!r}: {base.name!r} has no value {shown(value)}")
                 listed[label].append(code)
         named = {code for codes in listed.values() for code in codes}
         rest = [code for code in range(base.size) if code not in named]
@@ -122,9 +118,7 @@ class View(Categorical):
         for number, group in enumerate(members):
             for code in group:
                 if codes[code] >= 0:
-                    raise SchemaError(
-                        f"view {name!r}: {shown(base.labels[code])} is in two groups"
-                    )
+                    raise SchemaError(f"view {name!r}: {shown(base.labels[code])} is in two groups")
                 codes[code] = number
         if len(labels) < 2 or len(members) >= base.size:
             raise SchemaError(
@@ -204,10 +198,11 @@ def _begins(base: Feature, cut: object, code: int) -> bool:
     return not isinstance(base, Dates) or str(cut) == base.labels[code]
 
 
-def _range_label(labels: Sequence[str], group: range, last: int) -> str:
-    """The group as the query language writes a range of the base."""
-    first, end = group[0], group[-1]
+def _range_label(base: Feature, group: range, last: int) -> str:
+    """The group as the query language writes a range: numbers in bins are below its end."""
+    labels, first, end = base.labels, group[0], group[-1]
     if first == end:
         return labels[first]
     low = "" if first == 0 else labels[first]
-    return f"{low}..{'' if end == last - 1 else labels[end]}"
+    high = "" if end == last - 1 else labels[end + isinstance(base, Bins)]
+    return f"{low}..{high}"
