@@ -3,8 +3,8 @@
     python -m benchmarks.views --epsilon 1 --seeds 3
 
 A made-up log of queries about ADULT, most of them with ranges, becomes a workload twice: over the
-features themselves, and over the views that `workload from-log --views` proposes. Both get an `auto`
-fit of the same budget. Not private: it compares with the truth.
+features themselves, and over the views that `workload from-log --views` proposes. Both get an
+`auto` fit of the same budget. Not private: it compares with the truth.
 """
 
 import argparse

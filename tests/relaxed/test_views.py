@@ -10,7 +10,8 @@ from thresher.relaxed.tables import threshold_table
 from thresher.relaxed.targets import Misfit, TableTarget
 
 A, B = (IntegerRange(name=x, low=0, high=3, nulls=0) for x in "ab")
-SCHEMA = Schema([A, B], [View.at_cuts(A, "old", [1]), View.of_groups(B, "odd", {"x": [1, 3], "y": []})])  # fmt: skip
+ODD = View.of_groups(B, "odd", {"x": [1, 3], "y": []})
+SCHEMA = Schema([A, B], [View.at_cuts(A, "old", [1]), ODD])
 TABLES = [Threshold(("old", "odd")), Threshold(("old", "b"), 1), Threshold(("a", "odd"))]
 
 

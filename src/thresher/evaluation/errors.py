@@ -10,9 +10,9 @@ import numpy as np
 
 from thresher.data.exact import exact_table
 from thresher.data.known import counted_ahead
-from thresher.data.viewed import counts_of
 from thresher.data.persons import PersonData
 from thresher.data.private import PrivateData
+from thresher.data.viewed import counts_of
 from thresher.evaluation.bounded import can_be_bounded, largest_bounded_error, rows_behind
 from thresher.evaluation.searched import largest_error
 from thresher.parallel import in_order

@@ -8,8 +8,8 @@ A query is `N of:`, `all of:` or `any of:` and conditions set apart by commas or
 an opening, all conditions must hold. A condition is `feature=value`, `feature!=value`,
 `feature in {a, b}`, `feature not in {a, b}`, or for numbers, dates and ordered categories a
 comparison `feature>=value` (or `>`, `<`, `<=`) or a range `feature=low..high`, either end of which
-is optional; a set may hold ranges. Case, blanks, hyphens and underscores are forgiven where only one
-name or value can be meant.
+is optional; a set may hold ranges. Case, blanks, hyphens and underscores are forgiven where only
+one name or value can be meant.
 
 Both ends of a range are included, except that numbers in bins are below the upper end, so that
 `..50000` and `50000..` share no bin. An end inside of a bin moves to the nearest edge of a bin. A
@@ -261,9 +261,9 @@ class _Parser:
         quoted = _QUOTED.match(self.text, self.at)
         if quoted:
             self.at = quoted.end()
-            if self.skip_blanks() < len(self.text) and self.text[self.at] not in stops:
-                if "}" in stops or not _LEADING_AND.match(self.text, self.at):
-                    raise self.fault("expected a comma after the quoted value", self.at)
+            more = self.skip_blanks() < len(self.text) and self.text[self.at] not in stops
+            if more and ("}" in stops or not _LEADING_AND.match(self.text, self.at)):
+                raise self.fault("expected a comma after the quoted value", self.at)
             return _unescaped(quoted[1]), True
         begin = self.at
         if self.text[begin : begin + 1] == '"':

@@ -8,6 +8,7 @@ little. But a count of a group has the noise of one cell, not of all values in t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -72,7 +73,7 @@ class View(Categorical):
                 )
             starts.add(code)
         ends = [*sorted(starts), last]
-        groups = [range(first, end) for first, end in zip(ends[:-1], ends[1:], strict=True)]
+        groups = [range(first, end) for first, end in pairwise(ends)]
         labels = [_range_label(base, group, last) for group in groups]
         groups += [range(code, code + 1) for code in range(last, base.size)]
         return cls._made(base, name, labels, groups, ordered=True, extra=base.extra, cuts=given)
