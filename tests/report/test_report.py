@@ -279,13 +279,13 @@ def test_a_share_of_noisy_tables_is_a_sum_of_cells(records):
     assert two_way(release, ("sex", "age")).shares.shape == (2, 10)  # type: ignore[union-attr]
 
 
-def test_a_share_without_a_margin_of_error_is_pale(records):
-    work = th.Workload(records.schema, [th.Threshold(("age", "sex"))])
+def test_a_share_whose_margin_of_error_is_an_estimate_is_pale(records):
+    work = th.Workload(records.schema, [th.Threshold(("age",))])
     rap = th.RAP(epsilon=1.0, rounds=2, queries_per_round=4, synthetic_rows=40)
     release = rap.fit(records, work)
     for name, is_known in (("age", True), ("pay", False)):
         shown = one_way(release, name)
-        assert {bar.answer.error_bar is not None for bar in shown.bars} == {is_known}
+        assert {not bar.answer.is_estimated for bar in shown.bars} == {is_known}
         assert (f'fill="{PALE}"' in bars(shown)) is not is_known
         assert sum(bar.answer for bar in shown.bars) == pytest.approx(1.0, abs=1e-3)
 

@@ -1,12 +1,16 @@
 """The future error to expect of a release: by its variances, which are public."""
 
 import math
+import random
 from collections.abc import Iterable
 
 from thresher.errors import QueryError
 from thresher.queries.threshold import Threshold
+from thresher.queries.workload import Workload
 from thresher.release.release import Release
-from thresher.release.uncertainty import QueryKind
+
+DRAWN, SEED = 16, 0
+"""Of each threshold, so many queries are looked at, drawn by this seed. Both are public."""
 
 
 def expected_future_error(
@@ -15,7 +19,7 @@ def expected_future_error(
     """The mean, over thresholds, of the largest error to expect among their queries.
 
     It is the paper's future error, forecast: the largest of N errors with standard deviation s is
-    about s·√(2 ln N). Thresholds of which the release has no margin of error are left out.
+    about s·√(2 ln N), with the largest s of some of its queries. Thresholds of which the release has no margin of error are left out.
 
     Args:
         release: The release.
@@ -29,13 +33,15 @@ def expected_future_error(
     total, known, asked = 0.0, 0.0, 0.0
     for threshold, weight in zip(thresholds, weights, strict=True):
         asked += weight
+        work = Workload(release.schema, [threshold])
+        source = random.Random(SEED)
+        drawn = [work.query(source.randrange(work.query_count)) for _ in range(DRAWN)]
         try:
-            kind = QueryKind(threshold.features, (1,) * threshold.k, threshold.r)
-            variance = variances.of_kind(kind)
+            variance = max(variances.of(query).value for query in drawn)
         except QueryError:
             continue  # noisy tables answer what was measured, and nothing else
         if variance < math.inf:
-            cells = max(2, threshold.query_count(release.schema))
             known += weight
-            total += weight * min(1.0, math.sqrt(2 * math.log(cells) * variance))
+            largest = math.sqrt(2 * math.log(max(2, work.query_count)) * variance)
+            total += weight * min(1.0, largest)
     return (total / known if known else math.inf), 1 - known / asked

@@ -161,7 +161,7 @@ class Release:
         """The query, or the same about views or features that the release knows better."""
         if not self.schema.views:
             return query
-        return min(self._answerable_ways(query), key=self._uncertainty.spread)
+        return min(self._answerable_ways(query), key=self._uncertainty.rank)
 
     def _answerable_ways(self, query: Query) -> list[Query]:
         """The ways of putting a query that the source can answer; an error if there is none."""
