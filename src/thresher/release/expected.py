@@ -19,7 +19,7 @@ def expected_future_error(
     """The mean, over thresholds, of the largest error to expect among their queries.
 
     It is the paper's future error, forecast: the largest of N errors with standard deviation s is
-    about s·√(2 ln N), with the largest s of some of its queries. Thresholds of which the release has
+    about s·√(2 ln N), with the largest s of some queries. Thresholds of which the release has
     no margin of error are left out.
 
     Args:

@@ -151,8 +151,8 @@ class View(Categorical):
     def codes_for(self, base_codes: Sequence[int]) -> tuple[int, ...] | None:
         """The groups that together hold these codes of the base and no others; None if none do."""
         groups = {self.codes[code] for code in base_codes}
-        held = sum(group in groups for group in self.codes)
-        return tuple(sorted(groups)) if held == len(set(base_codes)) else None
+        whole = sum(group in groups for group in self.codes)
+        return tuple(sorted(groups)) if whole == len(set(base_codes)) else None
 
     def as_json(self) -> dict[str, Any]:
         """The view as plain JSON values, as it was declared."""
