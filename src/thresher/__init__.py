@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from thresher.queries import (
         Condition,
+        Drift,
         FeatureDistribution,
         History,
         Query,
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from thresher.release import Release
     from thresher.release.answer import Answer
     from thresher.release.folder import load
-    from thresher.schema import Schema
+    from thresher.schema import Schema, View
     from thresher.schema.features import Bins, Boolean, Categorical, Dates, Feature, IntegerRange
 else:
     __getattr__, __dir__ = attach(
@@ -77,13 +78,13 @@ else:
                 "Budget Curator InsecureSeededRandomness Ledger PrivacyWarning Unit"
             ),
             "thresher.queries": (
-                "Condition FeatureDistribution History Query Threshold Workload augment "
+                "Condition Drift FeatureDistribution History Query Threshold Workload augment "
                 "draw_thresholds drifted threshold_workload total_variation"
             ),
             "thresher.release": "Release",
             "thresher.release.answer": "Answer",
             "thresher.release.folder": "load",
-            "thresher.schema": "Schema",
+            "thresher.schema": "Schema View",
             "thresher.schema.features": "Bins Boolean Categorical Dates Feature IntegerRange",
         },
     )
@@ -103,6 +104,7 @@ __all__ = [
     "Curator",
     "DataError",
     "Dates",
+    "Drift",
     "Feature",
     "FeatureDistribution",
     "FutureError",
@@ -129,6 +131,7 @@ __all__ = [
     "Threshold",
     "Tuned",
     "Unit",
+    "View",
     "Workload",
     "augment",
     "connect",

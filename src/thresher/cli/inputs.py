@@ -8,7 +8,7 @@ from thresher.data.engines.address import is_address, without_secrets
 from thresher.data.paths import files_of
 from thresher.data.private import PrivateData
 from thresher.data.records import Records
-from thresher.errors import DataError
+from thresher.errors import DataError, ParameterError
 from thresher.schema import Schema
 
 
@@ -21,10 +21,22 @@ def load_schema(data: str, path: Path | None) -> Schema:
             f"{without_secrets(data)} needs a schema: give --schema (`thresher schema draft` makes "
             "one from a file)"
         )
+    if str(path) == "adult":
+        return datasets.adult_schema()
     schema = Schema.load(path)
     if schema.unreviewed:
         warn(f"{path} is a draft; still to be reviewed: {', '.join(schema.unreviewed)}")
     return schema
+
+
+def named_schema(path: Path | None) -> Schema:
+    """The schema of a command that reads no records: its file, or `adult`."""
+    if path is None:
+        raise ParameterError(
+            "--schema is missing: give the schema file of your data, or `--schema adult` for that "
+            "of the built-in data"
+        )
+    return load_schema("", path)
 
 
 def load_records(

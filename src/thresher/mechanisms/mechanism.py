@@ -126,6 +126,13 @@ class Mechanism(ABC):
             raise QueryError("the workload is over another schema than the records")
         refuse_private_as_public(self, data)
         with_curator = isinstance(data, Curator)
+        if (
+            isinstance(data, Curator)
+            and data.schema.with_views(workload.schema.views) != data.schema
+        ):
+            raise ParameterError(
+                "the Curator does not know the views of the workload: make it with views=…"
+            )
         if with_curator and not (ledger is None and journal is None and randomness is None):
             raise ParameterError(
                 "a Curator has its own ledger and randomness, and no journal: give records"

@@ -221,7 +221,7 @@ class RAPProcedure:
             return self._run(access, progress, fits or Fits())
 
     def _run(self, access: Access, progress: Progress, fits: Fits) -> Outcome:
-        rows = self._first_rows()
+        rows = self._first_rows().with_views(access.schema)
         if not self.is_adaptive:
             measured = access.measure(self.workload.thresholds, rho=self.cost, jointly=False)
             rows = fits(rows, partial(self._project, rows, measured, access.schema, progress, 1))

@@ -117,7 +117,8 @@ class Access(ABC):
 
         A query's score is |count - round(n · answer)|, an integer that one unit moves by at most 1
         (counts of several rows of a person are scaled; see `scores`). `count` of them are drawn as
-        by AS and OSAS (Algorithms 2 and 4).
+        by AS and OSAS (Algorithms 2 and 4). If the workload has weights, a score is multiplied by
+        its threshold's weight as a part of the largest, and rounded down.
 
         Args:
             workload: The thresholds whose consistent queries may be chosen.

@@ -104,7 +104,10 @@ class Select(Request[list[Query]]):
         # `answers_of` raises at a second look, or changes its answers, which is refused at once:
         # the caller has then learned a part of what one paid selection would have told. There is
         # no second selection without a second payment.
-        scores = WorkloadScores(counted, self.workload, self.answers_of, self.excluded, looks=2)
+        scores = WorkloadScores(
+            counted, self.workload, self.answers_of, self.excluded,
+            _weights_of(self.workload), looks=2,
+        )  # fmt: skip
         with products_on_one_core():
             places = levelwise_selection(scores, self.count, rho, randomness, each=scores.each)
         return [self.workload.query(scores.query_id(p.slab, p.position)) for p in places]
@@ -399,6 +402,14 @@ def _check_walkable(
             f"the workload has {workload.query_count} queries, and a selection looks at {walked} "
             "of them: take marginals (r = k), or fewer or smaller thresholds (max_queries)"
         )
+
+
+def _weights_of(workload: Workload) -> AnswersOf | None:
+    """The public weights of a workload's thresholds, as parts of the largest; None if all are 1."""
+    if not workload.has_weights:
+        return None
+    weights = dict(zip(workload, map(Same, workload.relative_weights), strict=True))
+    return weights.__getitem__
 
 
 def exact_counts(counted: CountedTables, target: Query | Threshold) -> Counts:

@@ -140,19 +140,21 @@ def project(
     """
     chosen = _optimiser(optimiser)
     rule = stopping or Stopping()
-    misfit = Misfit(tuple(targets), rows.sizes)
+    sizes, views = rows.feature_sizes, rows.views
+    misfit = Misfit(tuple(targets), sizes, views)
     misfits: list[float] = []
     reason: str | None = None
-    latest = Iterate(rows.columns, Residuals(1, np.inf, np.inf))
+    latest = Iterate(rows.feature_columns, Residuals(1, np.inf, np.inf))
     with cores_for(rows.columns.size), products_on_one_core():
-        for latest in chosen.iterates(misfit, rows.columns):
+        for latest in chosen.iterates(misfit, rows.feature_columns):
             misfits.append(latest.residuals.misfit)
             if record is not None:
-                record(len(misfits) - 1, misfits[-1], RelaxedRows(latest.columns, rows.sizes))
+                here = RelaxedRows.extended(latest.columns, sizes, views)
+                record(len(misfits) - 1, misfits[-1], here)
             reason = rule.reason(misfits, latest.residuals)
             if reason is not None:
                 break
-    final = RelaxedRows(latest.columns.copy(), rows.sizes)
+    final = RelaxedRows.extended(latest.columns.copy(), sizes, views)
     return Projection(final, tuple(misfits), reason or "optimum")
 
 

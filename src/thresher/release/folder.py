@@ -216,10 +216,11 @@ def checked_rows(columns: npt.NDArray[Any], schema: Schema, file: str) -> Relaxe
     columns = np.ascontiguousarray(columns)
     if not (columns.min() >= 0.0 and columns.max() <= 1.0):  # nor NaN
         raise ReleaseError(f"{file} holds numbers that are not probabilities")
-    sums = np.add.reduceat(columns, schema.offsets, axis=0)
+    columns = np.ascontiguousarray(columns[: schema.width])  # those of views follow
+    sums = np.add.reduceat(columns, schema.offsets[: len(schema)], axis=0)
     if np.abs(sums - 1.0).max() > SUM_TOLERANCE:
         raise ReleaseError(f"{file} holds rows whose probabilities do not add up to 1")
-    return RelaxedRows(columns, schema.sizes)
+    return RelaxedRows(columns, schema.sizes).with_views(schema)
 
 
 def _read_queries(path: Path, schema: Schema, n: int) -> Iterator[QueryMeasurement]:

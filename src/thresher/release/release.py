@@ -4,6 +4,8 @@ A release has public contents only: the schema, the measurements and their noise
 they cost, and the source of its answers. Using it costs no privacy, however often.
 """
 
+import math
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,6 +24,7 @@ from thresher.privacy.budget import Budget, epsilon_of
 from thresher.privacy.measurements import Measurement
 from thresher.privacy.unit import Unit
 from thresher.queries.query import Query
+from thresher.queries.rewriting import equivalents
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.rounding import round_rows
@@ -31,6 +34,7 @@ from thresher.release.uncertainty import Uncertainty
 from thresher.release.writing import save
 from thresher.schema import Schema
 from thresher.tables import MEMORY_CEILING, check_fits, slabs_of
+from thresher.wording import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,36 +110,91 @@ class Release:
             f"{len(self.measurements)} measurements, answers from {self.source.kind})"
         )
 
-    def answer(self, query: Query | str) -> Answer:
+    def answer(self, query: Query | str | Mapping[str, object]) -> Answer:
         """The fraction of people who meet a query, with its margin of error (`error_bar`).
 
         Args:
-            query: A query, or its text: `"2 of: race=Black, sex=Female, income=>50K"`.
+            query: A query, its text (`"2 of: race=Black, sex=Female, income=>50K"`), or values that
+                all must hold (`{"race": "Black", "age": "65.."}`).
         """
-        checked = self._checked(query)
-        [share] = self.source.queries((checked,))
-        return Answer(share, self._uncertainty.margin_of_error(checked, share))
+        [answer] = self.answer_trusted((self._checked(query),))
+        return answer
 
-    def answer_many(self, queries: Iterable[Query | str]) -> Iterator[Answer]:
-        """The answers to many queries, in order, streaming."""
-        return self.answer_trusted(self._checked(query) for query in queries)
+    def answer_many(
+        self, queries: Iterable[Query | str | Mapping[str, object]]
+    ) -> Iterator[Answer]:
+        """The answers to many queries, in order, streaming.
+
+        A query that cannot be answered does not stop the others: its answer is NaN, and says in
+        `fault` what is wrong.
+        """
+        faults: deque[Answer | None] = deque()
+
+        def good() -> Iterator[Query]:
+            for query in queries:
+                try:
+                    checked = self._checked(query)
+                except QueryError as fault:
+                    faults.append(Answer(math.nan, n=self.n, fault=str(fault)))
+                else:
+                    faults.append(None)
+                    yield checked
+
+        for answer in self.answer_trusted(good()):
+            while (bad := faults.popleft()) is not None:
+                yield bad
+            yield answer
+        yield from (bad for bad in faults if bad is not None)
 
     def answer_trusted(self, queries: Iterable[Query]) -> Iterator[Answer]:
-        """The same as `answer_many`, for queries that were checked against the schema before."""
-        asked, answered = tee(queries)
-        margin_of_error = self._uncertainty.margin_of_error
+        """The same as `answer_many`, for queries that were checked by `check` before."""
+        asked, answered = tee(map(self._best_put, queries))
         for share, query in zip(self.source.queries(asked), answered, strict=False):
-            yield Answer(share, margin_of_error(query, share))
+            yield self._answer(query, share)
+
+    def check(self, query: Query) -> None:
+        """Raise a QueryError unless the release can answer a query."""
+        query.check(self.schema)
+        self._answerable_ways(query)
+
+    def _best_put(self, query: Query) -> Query:
+        """The query, or the same about views or features that the release knows better."""
+        if not self.schema.views:
+            return query
+        return min(self._answerable_ways(query), key=self._uncertainty.rank)
+
+    def _answerable_ways(self, query: Query) -> list[Query]:
+        """The ways of putting a query that the source can answer; an error if there is none."""
+        ways, fault = [], None
+        for way in equivalents(query, self.schema):
+            try:
+                self.source.check(way)
+                ways.append(way)
+            except QueryError as refused:
+                fault = fault or refused
+        if not ways and fault is not None:
+            raise fault
+        return ways
+
+    def _answer(self, query: Query, share: float) -> Answer:
+        margin, is_estimated = self._uncertainty.margin_of_error(query, share)
+        return Answer(share, margin, self.n, is_estimated, query.read_as)
 
     @cached_property
     def _uncertainty(self) -> Uncertainty:
         variances = self.source.variances(self.measurements, self.workload)
         return Uncertainty(variances, self.n_sigma / self.n)
 
-    def _checked(self, query: Query | str) -> Query:
+    def _checked(self, query: Query | str | Mapping[str, object]) -> Query:
         if isinstance(query, str):
-            return Query.parse(query, self.schema)
-        query.check(self.schema)
+            query = Query.parse(query, self.schema)
+        elif isinstance(query, Mapping):
+            query = Query.where(self.schema, query)
+        elif not isinstance(query, Query):
+            raise QueryError(
+                f"a query is text, a Query, or a dictionary of values, not {shown(query)}"
+            )
+        self.check(query)
         return query
 
     def answer_all(self, workload: Workload | None = None) -> "AllAnswers":
@@ -171,7 +230,7 @@ class Release:
         if seed is not None and (not isinstance(seed, int | np.integer) or seed < 0):
             raise ParameterError(f"seed must be a whole number of at least 0, not {seed!r}")
         rng = np.random.default_rng(seed)
-        codes = round_rows(self.source.rows, rows, rng)
+        codes = round_rows(self.source.rows, rows, rng)  # those of views come last
         import pandas as pd  # half a second, which answers do without
 
         return pd.DataFrame(

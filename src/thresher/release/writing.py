@@ -90,7 +90,7 @@ def _write(release: "Release", folder: Path) -> None:
         contrasts = np.concatenate([m.contrasts.reshape(-1) for m in residuals])
         np.savez_compressed(folder / "residuals.npz", contrasts=contrasts)
     if release.source.rows is not None:
-        np.savez_compressed(folder / "rows.npz", columns=release.source.rows.columns)
+        np.savez_compressed(folder / "rows.npz", columns=release.source.rows.feature_columns)
     about = {**_about(release, len(queries), tables), **_about_residuals(residuals)}
     about["files"] = {file.name: checksum_of(file) for file in sorted(folder.iterdir())}
     write_json(folder / "release.json", {**about, "checksum": seal_of(about)})

@@ -192,9 +192,8 @@ def _of_rows() -> list[tuple[str, str]]:
     of_sample = NORMAL_95 * math.sqrt(0.25 / SAMPLE)
     return [
         (
-            "No margin of error.",
-            "A pale bar has none. No measurement says how far off it may be: it is an estimate by "
-            "the synthetic rows.",
+            "Estimated margins of error.",
+            "The margin of a pale bar is an estimate: no measured table has all of its features.",
         ),
         (
             "Not covered: drawing records.",

@@ -109,7 +109,7 @@ def heat_map(table: TwoWay) -> Markup:
 
 
 def _bar(x: float, y: float, width: float, height: float, bar: Bar) -> Markup:
-    fill = INK if bar.answer.error_bar is not None else PALE
+    fill = PALE if bar.answer.error_bar is None or bar.answer.is_estimated else INK
     return _rectangle(x, y, width, height, fill, bar)
 
 

@@ -37,8 +37,11 @@ def one_at_a_time(release: Release) -> Markup:
     )
     legend = tag(
         "p",
-        *(tag("span", "", class_="swatch", style=f"background: {INK}"), "with a margin of error, "),
-        *(tag("span", "", class_="swatch", style=f"background: {PALE}"), "without (estimated), "),
+        *(tag("span", "", class_="swatch", style=f"background: {INK}"), "measured, "),
+        *(
+            tag("span", "", class_="swatch", style=f"background: {PALE}"),
+            "margin of error estimated, ",
+        ),
         *(tag("span", "", class_="swatch line"), "margin of error, 95 %"),
     )
     figures = tag("div", *(_one(table) for table in found), class_="grid")

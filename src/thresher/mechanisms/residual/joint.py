@@ -10,9 +10,10 @@ from thresher.mechanisms.residual.precisions import ResidualPlan
 from thresher.privacy.access import Access
 from thresher.privacy.amounts import Amount
 from thresher.privacy.measurements import ResidualMeasurement, TableMeasurement
+from thresher.queries.condition import Condition
+from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.release.sources.residual_tables import ResidualTables, ResidualVariances
-from thresher.release.uncertainty import QueryKind
 from thresher.schema import Schema
 
 ROUNDING = 1 / 12
@@ -41,8 +42,8 @@ class JointTables:
 
     def sigma(self, table: Threshold) -> float:
         """The standard deviation of the noise in every cell of a table, in counts."""
-        kind = QueryKind(table.features, (1,) * table.k, table.r)
-        variance = ResidualVariances(self.source).of_kind(kind)
+        cell = Query([Condition(name, [0]) for name in table.features], table.r)
+        variance, _ = ResidualVariances(self.source).of(cell)
         return float(variance**0.5 * self.residuals[0].n)
 
     def measurements(self) -> list[TableMeasurement]:

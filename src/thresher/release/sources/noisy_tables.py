@@ -8,10 +8,11 @@ import numpy as np
 
 from thresher.errors import QueryError
 from thresher.privacy.measurements import Measurement, TableMeasurement, measured_tables
+from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release.sources.table_answers import NoisyCounts, TableAnswers
-from thresher.release.uncertainty import Codes, QueryKind, variance_in_cells
+from thresher.release.uncertainty import Variance, cells_meeting
 from thresher.schema import Schema
 
 
@@ -43,6 +44,13 @@ class NoisyTables(TableAnswers):
                 "workload only; a release with synthetic rows answers any query"
             )
         return found
+
+    def check(self, query: Query) -> None:
+        """Raise a QueryError unless a table that was measured has the answer."""
+        measured = self.measured(query.threshold)
+        single = all(len(condition.codes) == 1 for condition in query.conditions)
+        if query.r < query.k and measured.threshold == query.threshold and not single:
+            raise QueryError("this release answers r-of-k queries only for single values")
 
     def variances(
         self, measurements: Sequence[Measurement], workload: Workload
@@ -80,15 +88,13 @@ class NoisyTableVariances:
 
     source: NoisyTables
 
-    def of_kind(self, kind: QueryKind) -> float:
+    def of(self, query: Query) -> Variance:
         """The variance of a cell, times the number of cells."""
-        asked = Threshold(kind.features, kind.r)
+        asked = query.threshold
         table = self.source.measured(asked)
-        if table.threshold == asked and kind.r < len(kind.features):
-            return table.noise**2  # such a query is one cell of the measured table
-        sizes = asked.shape(self.source.schema)
-        return table.noise**2 * variance_in_cells(sizes, kind.allowed, kind.r)
-
-    def of_measured(self, kind: QueryKind) -> Mapping[Codes, float]:
-        """Empty: only tables were measured."""
-        return {}
+        if table.threshold == asked and asked.r < asked.k:
+            cells = 1  # such a query is one cell of the measured table
+        else:
+            allowed = tuple(len(condition.codes) for condition in query.conditions)
+            cells = cells_meeting(asked.shape(self.source.schema), allowed, asked.r)
+        return Variance(table.noise**2 * cells, is_estimated=False)

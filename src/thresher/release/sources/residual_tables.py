@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from thresher.errors import QueryError
 from thresher.privacy.measurements import Measurement, ResidualMeasurement, measured_residuals
+from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release.sources.table_answers import NoisyCounts, TableAnswers
-from thresher.release.uncertainty import Codes, QueryKind
+from thresher.release.uncertainty import Variance
 from thresher.schema import Schema
 from thresher.tables.contrasts import answer_variances, joined, subsets
 
@@ -47,14 +48,13 @@ class ResidualTables(TableAnswers):
         """With the residuals among some measurements, whose features are in the schema's order."""
         return cls({m.threshold.features: m for m in measured_residuals(measurements)}, schema)
 
+    def check(self, query: Query) -> None:
+        """Raise a QueryError unless the residuals over all of its features were measured."""
+        self._checked(query.threshold)
+
     def counts(self, threshold: Threshold) -> NoisyCounts:
         """The table over the threshold's features, in their order."""
-        features = self._in_order(threshold.features)
-        if not self.has(features):
-            raise QueryError(
-                f"this release has no answers for {threshold}: it has residuals of its workload's "
-                "tables only; a release with synthetic rows answers any query"
-            )
+        features = self._checked(threshold)
         n = next(iter(self.residuals.values())).n
         axes = [features.index(name) for name in threshold.features]
         return NoisyCounts(
@@ -84,6 +84,15 @@ class ResidualTables(TableAnswers):
         """None needed."""
         return {}
 
+    def _checked(self, threshold: Threshold) -> tuple[str, ...]:
+        features = self._in_order(threshold.features)
+        if not self.has(features):
+            raise QueryError(
+                f"this release has no answers for {threshold}: it has residuals of its workload's "
+                "tables only; a release with synthetic rows answers any query"
+            )
+        return features
+
     def _in_order(self, features: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted(features, key=self.schema.index))
 
@@ -108,22 +117,20 @@ class ResidualVariances:
 
     source: ResidualTables
 
-    def of_kind(self, kind: QueryKind) -> float:
+    def of(self, query: Query) -> Variance:
         """The noise of every residual, times what it adds to the answer.
 
         The total, the residual over no feature, adds a public share: the uncertainty model takes
         care of its noise.
         """
-        sizes = tuple(self.source.schema[name].size for name in kind.features)
+        names = [condition.feature for condition in query.conditions]
+        allowed = [len(condition.codes) for condition in query.conditions]
+        sizes = [self.source.schema[name].size for name in names]
         variance = 0.0
-        for places, factor in answer_variances(sizes, kind.allowed, kind.r).items():
+        for places, factor in answer_variances(sizes, allowed, query.r).items():
             if not places or not factor:
                 continue
-            features = self.source._in_order(kind.features[i] for i in places)
+            features = self.source._in_order(names[i] for i in places)
             measured = self.source.residuals.get(features)
             variance += math.inf if measured is None else factor * measured.noise**2
-        return variance
-
-    def of_measured(self, kind: QueryKind) -> Mapping[Codes, float]:
-        """Empty: no single query was measured."""
-        return {}
+        return Variance(variance, is_estimated=False)

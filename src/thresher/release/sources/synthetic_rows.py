@@ -56,10 +56,13 @@ class SyntheticRows:
         """In batches."""
         return answer_queries(self.rows, self.schema, queries)
 
+    def check(self, query: Query) -> None:
+        """Any query has an answer."""
+
     def variances(self, measurements: Sequence[Measurement], workload: Workload) -> FittedVariances:
         """By what D' was fitted to. The prediction error is about the workload's queries."""
         return FittedVariances(
-            self.schema, measurements, workload.thresholds, self.prediction_error
+            self.schema, self.rows, measurements, workload.thresholds, self.prediction_error
         )
 
     def answerable(self, features: tuple[str, ...]) -> tuple[str, ...]:

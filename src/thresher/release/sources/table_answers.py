@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresher.errors import QueryError
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.schema import Schema
@@ -40,6 +39,10 @@ class TableAnswers(ABC):
     def counts(self, threshold: Threshold) -> NoisyCounts:
         """The noisy counts that answer a threshold; a QueryError if there are none."""
 
+    @abstractmethod
+    def check(self, query: Query) -> None:
+        """Raise a QueryError unless a table that was measured has the answer."""
+
     def table(self, threshold: Threshold) -> Answers:
         """The noisy table itself, or the r-of-k table that follows from a noisy marginal."""
         noisy = self.counts(threshold)
@@ -56,11 +59,10 @@ class TableAnswers(ABC):
 
     def _query(self, query: Query) -> float:
         query.check(self.schema)
+        self.check(query)
         noisy = self.counts(query.threshold)
         allowed = [list(condition.codes) for condition in query.conditions]
         if query.r == query.k or noisy.is_itself:
-            if query.r < query.k and any(len(codes) != 1 for codes in allowed):
-                raise QueryError("this release answers r-of-k queries only for single values")
             total = noisy.counts[np.ix_(*allowed)].sum() if all(allowed) else 0
         else:
             matches = np.zeros(noisy.counts.shape, dtype=np.int16)
