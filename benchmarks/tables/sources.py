@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-LENDING_CLUB = next(
-    (
-        path
-        for folder in Path(__file__).resolve().parents
-        if (path := folder / "shared" / "data" / "lending-club-coded.csv.xz").is_file()
-    ),
-    None,
-)
+
+def shared(name: str) -> Path | None:
+    """A file in `shared/data` in a folder above this repository, if it is there."""
+    folders = Path(__file__).resolve().parents
+    paths = (folder / "shared" / "data" / name for folder in folders)
+    return next((path for path in paths if path.is_file()), None)
+
+
+LENDING_CLUB = shared("lending-club-coded.csv.xz")
 """The extract of Lending Club's loans, if it is at hand. Its licence is not known."""
 
 
