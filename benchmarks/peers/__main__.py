@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.peers.cells import Cell, planned
 from benchmarks.peers.contestants import CONTESTANTS
 from benchmarks.peers.results import CELL, Results
-from benchmarks.peers.running import Caps, _commit, run_all
+from benchmarks.peers.running import Caps, present_commit, run_all
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     here = {name for name, one in CONTESTANTS.items() if one.is_here()}
     for name in CONTESTANTS.keys() - here:
         print(f"{name} is left out: {CONTESTANTS[name].install}")
-    commit = _commit()
+    commit = present_commit()
     again = [
         cell
         for cell, row in results.rows.items()

@@ -28,7 +28,7 @@ class Caps:
 def run_all(cells: Iterable[Cell], results: Results, caps: Caps, minutes: float) -> None:
     """Run cells until the time is over, and store each result at once."""
     end = time.monotonic() + 60 * minutes
-    commit = _commit()
+    commit = present_commit()
     for cell in cells:
         if time.monotonic() >= end:
             print("the time is over: run it again to go on")
@@ -76,7 +76,8 @@ def _megabytes(process: int) -> float:
     return pages * resource.getpagesize() / 2**20
 
 
-def _commit() -> str:
+def present_commit() -> str:
+    """The commit of this code, with a plus if files were changed since."""
     command = ["git", "describe", "--always", "--dirty=+"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     return found.stdout.strip() or "unknown"
