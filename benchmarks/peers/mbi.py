@@ -1,6 +1,6 @@
 """Estimators of mbi 2, fitted to the noisy tables of our joint Gaussian: `pip install 'mbi>=2'`.
 
-mbi has no mechanism of its own. The noise is thresher's, so no budget has to be converted.
+mbi has no mechanism. The noise is thresher's, so no budget has to be converted.
 """
 
 import numpy as np

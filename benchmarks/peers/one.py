@@ -1,4 +1,4 @@
-"""One run in a process of its own: `python -m benchmarks.peers.one CELL`, a cell in JSON.
+"""One run in a separate process: `python -m benchmarks.peers.one CELL`, a cell in JSON.
 
 It prints a line of JSON: what was measured, or why nothing was.
 """
@@ -41,5 +41,5 @@ def run(cell: Cell) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")  # peers warn of their own dependencies
+    warnings.simplefilter("ignore")  # peers warn of their dependencies
     print(json.dumps(run(Cell(**json.loads(sys.argv[1])))))

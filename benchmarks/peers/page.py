@@ -48,7 +48,7 @@ def _verdict(errors: Found) -> Iterator[str]:
     compared = ratios(errors, COMPARED)
     held_out = {place: ratio for place, ratio in compared.items() if place[0] in HELD_OUT}
     tuned = {place: ratio for place, ratio in compared.items() if place not in held_out}
-    for name, chosen in (("tables for tuning", tuned), ("held-out tables", held_out)):
+    for name, chosen in (("tables for tuning", tuned), ("tables set aside", held_out)):
         if chosen:
             shares = [np.mean([r <= most for r in chosen.values()]) for most in (1 + 1e-9, 1.1)]
             place, worst = max(chosen.items(), key=lambda item: item[1])
@@ -152,7 +152,7 @@ def _dots(panel: Any, found: Found, names: Sequence[str]) -> None:
         for is_held_out, colour in ((False, "tab:blue"), (True, "tab:orange")):
             chosen = [r for place, r in compared.items() if (place[0] in HELD_OUT) == is_held_out]
             offset = 0.12 if is_held_out else -0.12
-            label = ("held-out" if is_held_out else "tuning") if not height else None
+            label = ("set aside" if is_held_out else "tuning") if not height else None
             heights = [height + offset] * len(chosen)
             panel.plot(chosen, heights, "o", color=colour, alpha=0.5, ms=4, label=label)
     panel.set_xscale("log")

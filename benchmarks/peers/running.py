@@ -41,7 +41,7 @@ def run_all(cells: Iterable[Cell], results: Results, caps: Caps, minutes: float)
 
 
 def run_one(cell: Cell, caps: Caps) -> dict[str, Any]:
-    """One cell in a process of its own; if that fails or takes too much, the status says so."""
+    """One cell in a separate process; if that fails or takes too much, the status says so."""
     began = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.peers.one", json.dumps(asdict(cell))],
         stdout=subprocess.PIPE,

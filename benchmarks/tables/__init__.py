@@ -8,7 +8,8 @@ is downloaded and none is part of this repository. ADULT comes with thresher; th
 extract is read if it lies in `shared/data` in a folder above this one. Two tables are made up.
 
 The split: all tables but ADULT and the extract, in alphabetical order; the first, third, fifth and
-so on are held out, the others are for tuning. ADULT and the extract were tuned on long ago.
+so on are set aside (`HELD_OUT`), the others are for tuning. ADULT and the extract were tuned on
+long ago.
 """
 
 import numpy as np
