@@ -16,18 +16,21 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 import thresher as th
+from benchmarks.peers.fitted import Task
+from benchmarks.peers.opendp import aim
+from benchmarks.peers.ours import release_of
+from benchmarks.tables.sources import shared
 from thresher.data.records import Records
 from thresher.errors import ResourceError
 from thresher.evaluation.errors import Errors, errors_of
 from thresher.mechanisms import MECHANISMS
 from thresher.tables import AnswersOf
 
-WORKLOADS = Path(__file__).parents[2] / "shared" / "data" / "workloads.json"
+WORKLOADS = shared("workloads.json")
 
 Workloads = Callable[[th.Schema, int, int], tuple[th.Workload, th.Workload]]
 """From a schema, n and a seed: what is fitted, and what is asked."""
@@ -47,7 +50,7 @@ def prespecified(k: int, r: int, size: int, filtered: bool = False) -> Workloads
     """Random thresholds, asked as they were fitted."""
 
     def drawn(schema: th.Schema, n: int, seed: int) -> tuple[th.Workload, th.Workload]:
-        listed = json.loads(WORKLOADS.read_text("utf-8")) if WORKLOADS.is_file() else {}
+        listed = json.loads(WORKLOADS.read_text("utf-8")) if WORKLOADS else {}
         known = listed.get(f"k{k}_W{size}_seed{seed}", [["no such feature"]])
         if not filtered and {name for features in known for name in features} <= {*schema.names}:
             work = th.Workload(schema, [th.Threshold(features, r) for features in known])
@@ -168,14 +171,8 @@ def answers_of(
 ) -> AnswersOf:
     """The answers of one fit; the noise is seeded, for it is an experiment."""
     if mechanism == "opendp_aim":
-        from benchmarks.opendp_aim import aim_answers
-
-        return aim_answers(data, work, epsilon)
-    kind = MECHANISMS[mechanism]
-    settings = {"seed": seed} if "seed" in kind.__dataclass_fields__ else {}
-    chosen = kind(epsilon=epsilon, **settings)
-    release = chosen.fit(data, work, randomness=th.InsecureSeededRandomness(seed))
-    return release.source.table
+        return aim(Task(data, work, work, epsilon, seed)).answers
+    return release_of(mechanism, data, work, epsilon, seed).source.table
 
 
 if __name__ == "__main__":
