@@ -1,6 +1,7 @@
 """What the Curator measured: noisy counts, and the standard deviation of their noise."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
+from thresher.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -142,3 +144,34 @@ def measured_tables(measurements: Iterable[Measurement]) -> list[TableMeasuremen
 def measured_residuals(measurements: Iterable[Measurement]) -> list[ResidualMeasurement]:
     """The residuals among some measurements."""
     return [m for m in measurements if isinstance(m, ResidualMeasurement)]
+
+
+def contrast_count(marginal: Threshold, schema: Schema) -> int:
+    """How many contrasts the residual of a marginal has.
+
+    Example:
+        >>> from thresher.data import datasets
+        >>> contrast_count(Threshold(("sex", "race")), datasets.adult_schema())
+        4
+    """
+    return math.prod(_contrast_shape(marginal, schema))
+
+
+def unpacked(
+    contrasts: npt.NDArray[np.int64],
+    marginals: Sequence[Threshold],
+    sigmas: Sequence[float],
+    schema: Schema,
+    n: int,
+) -> list[ResidualMeasurement]:
+    """The measurements whose contrasts stand one after the other in one array."""
+    measured, start = [], 0
+    for marginal, sigma in zip(marginals, map(float, sigmas), strict=True):
+        shape = _contrast_shape(marginal, schema)
+        part = contrasts[start : (start := start + math.prod(shape))].reshape(shape)
+        measured.append(ResidualMeasurement(marginal, part, sigma, n))
+    return measured
+
+
+def _contrast_shape(marginal: Threshold, schema: Schema) -> tuple[int, ...]:
+    return tuple(size - 1 for size in marginal.shape(schema))

@@ -7,9 +7,12 @@ is Σ_A s_A·p_A, for every row alike.
 
     |H_A·(e - e')|² = 2·(p_A - Π_{i∈A∩T} (-1/d_i)·Π_{i∈A∖T} (1 - 1/d_i)),
 
-and what counts is the largest sum F(T) over all T. With up to `MOST_TOGETHER` features, all T are
-tried. With more, F is divided into a sum of functions of so many features, and their maxima are
-added up. That is at least the maximum of F.
+and what counts is the largest sum F(T) over all T. All T are tried for up to `MOST_TOGETHER`
+features. If there are more, features are taken out first, one after the other: the terms of F that
+depend on a feature become their maximum over "it differs" and "it does not", a function of the
+features that it has terms in common with. As long as these are few, nothing is lost. If they are
+not, F is divided into a sum of functions of few features, and their maxima are added up, which is
+at least the maximum of F.
 """
 
 import itertools
@@ -24,6 +27,8 @@ import numpy.typing as npt
 from thresher.privacy.unit import Unit
 
 Places = tuple[int, ...]
+Function = tuple[Places, npt.NDArray[np.int64]]
+"""Features, and an axis of two for each: "it does not differ", and "it differs"."""
 
 MOST_TOGETHER = 22
 """The most features whose differences are all tried: 4 million ways, in a tenth of a second."""
@@ -52,8 +57,8 @@ def squared_sensitivity(
 
     Returns:
         At least the maximum. If units are added or removed, or there are up to `MOST_TOGETHER`
-        features, it is above it by rounding alone: for residuals of up to k features, by less than
-        one part in 2^(41-k).
+        features, or more with few terms in common, it is above it by rounding alone: for residuals
+        of up to k features, by less than one part in 2^(41-k).
 
     Example:
         >>> float(squared_sensitivity([(0,), (0, 1)], (4, 2), (8, 8), Unit("add-remove")))
@@ -79,24 +84,27 @@ def _added(sets: Sequence[Places], sizes: Places, precisions: Sequence[int], shi
 def _replaced(
     sets: tuple[Places, ...], sizes: Places, precisions: tuple[int, ...], shift: int
 ) -> int:
-    parts = _divided(sets, sizes)
+    order = _eliminable(sets)
+    parts = _divided(sets, sizes) if order is None else [tuple(sorted({*itertools.chain(*sets)}))]
     having = _Having(parts)
-    # Each function as a polynomial in "feature i differs": for each set of features, a factor.
-    members: list[list[tuple[Places, npt.NDArray[np.int64]]]] = [[] for _ in parts]
+    terms: list[list[Function]] = [[] for _ in parts]
     for features, s in zip(sets, precisions, strict=True):
         numbers = having(features)
         factors = _factors(features, sizes, 2 * s, shift, len(numbers))
         for number in numbers:
-            members[number].append((features, factors))
-    return sum(_largest(part, contents) for part, contents in zip(parts, members, strict=True))
+            terms[number].append((features, factors))
+    return sum(_largest(part, some, order or ()) for part, some in zip(parts, terms, strict=True))
 
 
 def _factors(
     features: Places, sizes: Places, weight: int, shift: int, shares: int
 ) -> npt.NDArray[np.int64]:
-    """The factors of the terms of a share of weight·|H_A·(e - e')|²/2, an axis of two per feature.
+    """A share of weight·|H_A·(e - e')|²/2, as a polynomial in the indicators of "i differs".
 
     Its values, for every way in which the features can differ or not, are rounded up.
+
+    Returns:
+        For each subset of the features, the factor of the product of their indicators.
     """
     whole = math.prod(sizes[i] - 1 for i in features)
     choices = itertools.product(*((sizes[i] - 1, -1) for i in features))
@@ -113,18 +121,61 @@ def _factors(
     return values
 
 
-def _largest(part: Places, contents: Iterable[tuple[Places, npt.NDArray[np.int64]]]) -> int:
-    """The maximum of a polynomial over all ways in which some features can differ or not."""
-    bit_of = {feature: 1 << place for place, feature in enumerate(part)}
-    sums = np.zeros(1 << len(part), dtype=np.int64)
-    for features, factors in contents:
-        steps = [np.array([0, bit_of[feature]]) for feature in features]
+def _largest(part: Places, terms: list[Function], order: Sequence[int]) -> int:
+    """The maximum of a polynomial, whose features can be taken out in some order first."""
+    maxima: list[Function] = []
+    left = list(part)
+    for feature in order:
+        mine = [term for term in terms if feature in term[0]]
+        known = [function for function in maxima if feature in function[0]]
+        scope = tuple(sorted({i for features, _ in (*mine, *known) for i in features}))
+        table = _summed(scope, mine, known).max(axis=scope.index(feature))
+        terms = [term for term in terms if feature not in term[0]]
+        maxima = [function for function in maxima if feature not in function[0]]
+        maxima.append((tuple(i for i in scope if i != feature), table))
+        left.remove(feature)
+    return int(_summed(tuple(left), terms, maxima).max())
+
+
+def _summed(
+    scope: Places, terms: Iterable[Function], functions: Iterable[Function]
+) -> npt.NDArray[np.int64]:
+    """The values of a polynomial, and of functions, added up, with an axis of two per feature."""
+    step_of = {i: 1 << place for place, i in enumerate(reversed(scope))}
+    sums = np.zeros(1 << len(scope), dtype=np.int64)
+    for features, factors in terms:
+        steps = (np.array([0, step_of[i]]) for i in features)
         sums[sum(np.ix_(*steps), np.zeros((), dtype=np.intp))] += factors
     # The value at T adds up the factors of all subsets of T.
-    for place in range(len(part)):
+    for place in range(len(scope)):
         halves = sums.reshape(-1, 2, 1 << place)
         halves[:, 1] += halves[:, 0]
-    return int(sums.max())
+    table = sums.reshape((2,) * len(scope))
+    for features, values in functions:  # their features are in order, as those of the scope
+        table += values.reshape([2 if i in features else 1 for i in scope])
+    return table
+
+
+def _eliminable(sets: Sequence[Places]) -> list[int] | None:
+    """An order in which features can be taken out, until few enough are left.
+
+    The next is always one that has terms in common with the fewest. None if these are too many.
+    """
+    beside: dict[int, set[int]] = {i: set() for features in sets for i in features}
+    for features in sets:
+        for i in features:
+            beside[i] |= {*features} - {i}
+    order: list[int] = []
+    while len(beside) > MOST_TOGETHER:
+        taken = min(beside, key=lambda i: (len(beside[i]), i))
+        others = beside.pop(taken)
+        if len(others) >= MOST_TOGETHER:
+            return None
+        for i in others:
+            beside[i] |= others
+            beside[i] -= {i, taken}
+        order.append(taken)
+    return order
 
 
 def _divided(sets: Sequence[Places], sizes: Places) -> list[Places]:
@@ -133,13 +184,11 @@ def _divided(sets: Sequence[Places], sizes: Places) -> list[Places]:
     Features are put into groups of equal size, and each function has all groups of some residual.
     """
     used = sorted({i for features in sets for i in features}, key=lambda i: (sizes[i], i))
-    if len(used) <= MOST_TOGETHER:
-        return [tuple(used)]
     most = max(map(len, sets))
     for in_group in range(max(1, MOST_TOGETHER // most), 0, -1):
         group_of = {feature: place // in_group for place, feature in enumerate(used)}
         whole = _maximal({frozenset(group_of[i] for i in features) for features in sets})
-        parts = [tuple(i for i in used if group_of[i] in groups) for groups in whole]
+        parts = [tuple(sorted(i for i in used if group_of[i] in groups)) for groups in whole]
         if sum(1 << len(part) for part in parts) <= MOST_TRIED:
             break
     return parts
@@ -147,8 +196,8 @@ def _divided(sets: Sequence[Places], sizes: Places) -> list[Places]:
 
 def _maximal(given: Iterable[frozenset[int]]) -> list[frozenset[int]]:
     """The sets that are part of no other, in a fixed order."""
+    having = _Having(())
     ordered = sorted(given, key=lambda groups: (-len(groups), sorted(groups)))
-    having = _Having([])
     return [one for one in ordered if having.adds(one)]
 
 

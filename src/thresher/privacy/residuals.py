@@ -31,7 +31,7 @@ from thresher.data.private import FeatureSet
 from thresher.errors import ParameterError, QueryError, ResourceError
 from thresher.privacy.copies import copied_threshold
 from thresher.privacy.counted import CountedTables
-from thresher.privacy.measurements import ResidualMeasurement
+from thresher.privacy.measurements import ResidualMeasurement, contrast_count, unpacked
 from thresher.privacy.noise import discrete_gaussian, variance_for
 from thresher.privacy.randomness import Randomness
 from thresher.privacy.request import Request, Saved
@@ -45,6 +45,9 @@ from thresher.tables.contrasts import contrasts_of, squared_norms
 
 LARGEST_PRECISION = 2**40
 MOST_RESIDUALS = 2**20
+MOST_WAYS = 2**22
+"""The most ways in which features of residuals can differ: 2^k for each residual of k features."""
+
 LARGEST_NORM = 2**62
 """The largest |b|² that 64 bits hold."""
 
@@ -68,8 +71,12 @@ class MeasureResiduals(Request[list[ResidualMeasurement]]):
     def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
         if not self.marginals or len(self.marginals) != len(self.precisions):
             raise ParameterError("name at least one marginal, and a precision for each")
-        if len(self.marginals) > MOST_RESIDUALS:
-            raise ResourceError("up to 2^20 residuals can be measured together: take fewer tables")
+        ways = sum(1 << min(marginal.k, 64) for marginal in self.marginals)
+        if len(self.marginals) > MOST_RESIDUALS or ways > MOST_WAYS:
+            raise ResourceError(
+                "there are too many residuals, or of too many features, to find out what they cost "
+                "together: take fewer tables, or tables of fewer features"
+            )
         for precision in self.precisions:
             if type(precision) is not int or not 1 <= precision <= LARGEST_PRECISION:
                 raise ParameterError("precisions must be whole numbers from 1 to 2^40")
@@ -131,33 +138,6 @@ class MeasureResiduals(Request[list[ResidualMeasurement]]):
         return unpacked(contrasts, self.marginals, saved.values["sigmas"], schema, total)
 
 
-def unpacked(
-    contrasts: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
-    marginals: Sequence[Threshold],
-    sigmas: Sequence[float],
-    schema: Schema,
-    n: int,
-) -> list[ResidualMeasurement]:
-    """The measurements whose contrasts stand one after the other in one array."""
-    measured, start = [], 0
-    for marginal, sigma in zip(marginals, map(float, sigmas), strict=True):
-        shape = _shape(marginal, schema)
-        part = contrasts[start : (start := start + math.prod(shape))].reshape(shape)
-        measured.append(ResidualMeasurement(marginal, part, sigma, n))
-    return measured
-
-
-def contrast_count(marginal: Threshold, schema: Schema) -> int:
-    """How many contrasts the residual of a marginal has.
-
-    Example:
-        >>> from thresher.data import datasets
-        >>> contrast_count(Threshold(("sex", "race")), datasets.adult_schema())
-        4
-    """
-    return math.prod(_shape(marginal, schema))
-
-
 def _check_marginal(marginal: Threshold, schema: Schema) -> None:
     if marginal.r != marginal.k:
         raise QueryError(
@@ -176,7 +156,3 @@ def _check_marginal(marginal: Threshold, schema: Schema) -> None:
 
 def _largest_norm(shape: Sequence[int]) -> int:
     return math.prod(size * (size - 1) for size in shape)
-
-
-def _shape(marginal: Threshold, schema: Schema) -> tuple[int, ...]:
-    return tuple(size - 1 for size in marginal.shape(schema))

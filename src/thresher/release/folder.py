@@ -34,8 +34,9 @@ from thresher.privacy.measurements import (
     QueryMeasurement,
     ResidualMeasurement,
     TableMeasurement,
+    contrast_count,
+    unpacked,
 )
-from thresher.privacy.residuals import contrast_count, unpacked
 from thresher.privacy.unit import Unit
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold

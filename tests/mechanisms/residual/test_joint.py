@@ -8,6 +8,7 @@ from thresher.mechanisms.projector import targets_of
 from thresher.mechanisms.residual import ResidualPlan, measure_jointly
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness
 from thresher.queries import Threshold
+from thresher.release.sources import margins_of
 
 TABLES = [Threshold(("sex", "income", "race")), Threshold(("workclass", "sex"))]
 
@@ -31,6 +32,13 @@ def test_each_table_has_the_noise_of_the_plan(adult, joint):
 def test_tables_agree(joint):
     three, two = (joint.source.counts(table).counts for table in TABLES)
     assert three.sum(axis=(1, 2)) == pytest.approx(two.sum(axis=0))
+
+
+def test_residuals_of_tables_too_large_to_fit_are_left_out(adult, joint):
+    fitted = [part for m in joint.residuals for part in margins_of(m, 4)]
+    assert [m.threshold.k for m in fitted] == [1, 1, 1, 2, 2, 2, 3]  # no work
+    targets = targets_of(fitted, adult.schema)
+    assert sum(map(len, targets)) == sum(m.contrasts.size for m in fitted)
 
 
 def test_the_projection_gets_every_residual_once(adult, joint):

@@ -10,9 +10,9 @@ from scipy import stats
 
 from thresher.data.exact import exact_answers
 from thresher.data.records import Records
-from thresher.errors import QueryError
+from thresher.errors import QueryError, ResourceError
 from thresher.mechanisms import Residual
-from thresher.privacy import InsecureSeededRandomness, Unit
+from thresher.privacy import Budget, Curator, InsecureSeededRandomness, Unit
 from thresher.queries import Condition, Query, Threshold, Workload
 from thresher.release.folder import load
 from thresher.release.sources import ResidualTables
@@ -110,6 +110,17 @@ def test_a_table_that_was_not_measured_has_no_answer(records):
         release.answer(query(2, c=[0], d=[0]))
     assert release.source.answerable(("c", "d")) is None
     assert release.source.answerable(("b", "c")) == ("b", "c")
+
+
+def test_thresholds_of_very_many_features_are_refused_before_anything_is_paid():
+    schema = Schema(IntegerRange(name=f"f{i}", low=0, high=1, nulls=0) for i in range(23))
+    with pytest.raises(ResourceError, match="too many residuals"):
+        Residual().resolve(N, RHO, Workload(schema, [Threshold(schema.names)]))
+    zeros = Records(schema, [np.zeros(3, np.uint8)] * 23)
+    curator = Curator(zeros, Budget.from_rho(1))
+    with pytest.raises(ResourceError, match="too many residuals, or of too many features"):
+        curator.measure_residuals([Threshold(schema.names)], [1], rho=1)
+    assert curator.spent == 0
 
 
 @pytest.mark.parametrize("unit", [None, Unit("add-remove")], ids=str)

@@ -5,16 +5,23 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
 
+from thresher.errors import ResourceError
 from thresher.mechanisms.checkpoint import Fits
 from thresher.mechanisms.estimate import Estimate, Work, counting_memory
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.mechanisms.procedure import Outcome, Progress, counting_and_rounds
 from thresher.mechanisms.residual.precisions import ResidualPlan
 from thresher.privacy.access import Access
-from thresher.privacy.residuals import contrast_count
+from thresher.privacy.measurements import contrast_count
 from thresher.progress import Phase
 from thresher.queries.workload import Workload
 from thresher.release.sources import ResidualTables
+
+MOST_PARTS = 1 << 20
+"""The most subsets of the features of all thresholds, which take some seconds to go through."""
+
+EACH = Work(5e-4)
+"""What a residual takes, apart from drawing its noise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +45,12 @@ class Residual(Mechanism):
     name: ClassVar[str] = "residual"
 
     def resolve(self, n: int, rho: Fraction, workload: Workload) -> "ResidualProcedure":
-        """Find the best precisions."""
+        """Refuse what has too many residuals; their precisions are found when they are needed."""
+        if sum(1 << threshold.k for threshold in workload) > MOST_PARTS:
+            raise ResourceError(
+                f"the {len(workload)} tables have too many residuals, one for each subset of their "
+                "features: take fewer features in each threshold, or another mechanism"
+            )
         return ResidualProcedure(rho, workload)
 
 
@@ -76,6 +88,7 @@ class ResidualProcedure:
         contrasts = sum(contrast_count(marginal, schema) for marginal in self.plan.marginals)
         largest = max(threshold.query_count(schema) for threshold in self.workload)
         work = Work.counting(n, self.workload) + Work.drawing(contrasts)
+        work += EACH.times(len(self.plan.marginals))
         return Estimate(
             seconds=work.here(),
             memory=16 * contrasts + 40 * largest + counting_memory(n, self.workload),
