@@ -18,6 +18,7 @@ export function decimals(share) {
 export function inWords({ share, margin }) {
   if (share === null) return { share: "no answer", margin: "" };
   if (margin === null) return { share: percent(share), margin: "margin unknown" };
+  if (margin === 0) return { share: percent(share), margin: "" };
   const digits = Math.min(4, Math.max(1, decimals(margin) - 1));
   return { share: percent(share, digits), margin: `±\u00a0${percent(margin, digits)}` };
 }

@@ -3,19 +3,20 @@
 import { useMemo } from "preact/hooks";
 import { Bars } from "./chart.jsx";
 import { sharesOf } from "./distribution.jsx";
-import { inWords, isUnreliable } from "./format.js";
+import { inWords } from "./format.js";
 import { groupsOf } from "./groups.js";
 import { linked } from "./state.js";
 import { Grid, tablesOf } from "./table.jsx";
 
 const MOST_PAIRS = 4;
+const MOST_TRIED = 16;
 const MOST_FEATURES = 60;
 const GROUPS = 20;
 const SMALL = { rows: 8, columns: 5, layers: 1 };
 const LARGE_ENOUGH = 0.02;
 
 export function Report({ release, state }) {
-  const pairs = useMemo(() => closest(release), [release]);
+  const findings = useMemo(() => findingsOf(release), [release]);
   const features = release.features.slice(0, MOST_FEATURES).map((_, index) => index)
     .filter((index) => release.source.answerable([index]));
   const left = release.features.length - features.length;
@@ -23,9 +24,10 @@ export function Report({ release, state }) {
     <>
       <section aria-labelledby="findings-title">
         <h2 id="findings-title">Findings</h2>
-        {pairs.length > 0 && <p>The features that are most closely related, of those that were asked about together. Every number has its margin of error (95 %).</p>}
-        {pairs.map((pair) => <Finding key={pair.join()} release={release} pair={pair} state={state} />)}
-        {!pairs.length && <p>This release has no answers about two features together.</p>}
+        <p>{findings.length
+          ? "The features that are most closely related, of those that were asked about together. Every number has its margin of error (95 %)."
+          : "No difference between groups is larger than the margins of error."}</p>
+        {findings.map((finding) => <Finding key={finding.pair.join()} release={release} finding={finding} state={state} />)}
       </section>
       <section aria-labelledby="one-title">
         <h2 id="one-title">One feature at a time</h2>
@@ -54,15 +56,25 @@ function One({ release, index, state }) {
   );
 }
 
-function Finding({ release, pair: [rows, columns], state }) {
-  const [table] = useMemo(() => tablesOf(release, { rows, columns, layers: null, percent: "row", where: [] }, SMALL), [release, rows, columns]);
+/** The closest pairs in which some difference between two groups is larger than its margins of error. */
+function findingsOf(release) {
+  const found = [];
+  for (const pair of closest(release)) {
+    const [table] = tablesOf(release, { rows: pair[0], columns: pair[1], layers: null, percent: "row", where: [] }, SMALL);
+    const contrast = contrastOf(table.grid);
+    if (contrast) found.push({ pair, table, contrast });
+    if (found.length === MOST_PAIRS) break;
+  }
+  return found;
+}
+
+function Finding({ release, finding: { pair: [rows, columns], table, contrast }, state }) {
   const names = [rows, columns].map((index) => release.features[index].name);
-  const contrast = contrastOf(table.grid);
   return (
     <article>
       <h3><a href={linked({ ...state, view: "table", rows, columns, layers: null, percent: "row", limits: [] })}><bdi>{names[0]}</bdi> and <bdi>{names[1]}</bdi></a></h3>
-      {contrast && <p>Where <bdi>{names[0]}</bdi> is <bdi>{contrast.high.name}</bdi>, {text(contrast.high.cell)} have <bdi>{names[1]}</bdi> <bdi>{contrast.high.cell.name}</bdi>;
-        where it is <bdi>{contrast.low.name}</bdi>, {text(contrast.low.cell)} do.</p>}
+      <p>Where <bdi>{names[0]}</bdi> is <bdi>{contrast.high.name}</bdi>, {text(contrast.high.cell)} have <bdi>{names[1]}</bdi> <bdi>{contrast.high.cell.name}</bdi>;
+        where it is <bdi>{contrast.low.name}</bdi>, {text(contrast.low.cell)} do.</p>
       <Grid table={table} names={names} />
     </article>
   );
@@ -70,19 +82,20 @@ function Finding({ release, pair: [rows, columns], state }) {
 
 function text(cell) {
   const words = inWords(cell);
-  return `${words.share} (${words.margin})`;
+  return words.margin ? `${words.share} (${words.margin})` : words.share;
 }
 
-/** The value of the columns that differs most between two rows with enough people. */
+/** The value of the columns that differs most, beyond all margins, between two rows with enough people; null if none does. */
 function contrastOf(grid) {
   const rows = grid.slice(0, -1).filter(({ cells }) => cells.at(-1).people / Math.max(1, grid.at(-1).cells.at(-1).people) >= LARGE_ENOUGH);
   let best = null;
   for (let place = 0; rows.length && place < rows[0].cells.length - 1; place++) {
-    const sorted = rows.map(({ name, cells }) => ({ name, cell: cells[place] })).filter(({ cell }) => cell.share !== null && cell.margin !== null)
-      .sort((a, b) => b.cell.share - a.cell.share);
-    if (sorted.length < 2 || isUnreliable(sorted[0].cell)) continue;
-    const difference = sorted[0].cell.share - sorted.at(-1).cell.share;
-    if (!best || difference > best.difference) best = { difference, high: sorted[0], low: sorted.at(-1) };
+    const known = rows.map(({ name, cells }) => ({ name, cell: cells[place] })).filter(({ cell }) => cell.share !== null && cell.margin !== null);
+    if (known.length < 2) continue;
+    const high = known.reduce((a, b) => (b.cell.share - b.cell.margin > a.cell.share - a.cell.margin ? b : a));
+    const low = known.reduce((a, b) => (b.cell.share + b.cell.margin < a.cell.share + a.cell.margin ? b : a));
+    const difference = high.cell.share - high.cell.margin - low.cell.share - low.cell.margin;
+    if (difference > (best?.difference ?? 0)) best = { difference, high, low };
   }
   return best;
 }
@@ -99,7 +112,7 @@ function closest(release) {
   };
   return release.facts.pairs.filter((pair) => release.source.answerable(pair))
     .map((pair) => ({ pair, closeness: closeness(pair) }))
-    .sort((a, b) => b.closeness - a.closeness).slice(0, MOST_PAIRS)
+    .sort((a, b) => b.closeness - a.closeness).slice(0, MOST_TRIED)
     .map(({ pair: [a, b] }) => (grouped(a).length >= grouped(b).length ? [a, b] : [b, a]));
 }
 
