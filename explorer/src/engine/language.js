@@ -1,4 +1,4 @@
-// A query in the language of analysts; mirrors `written` in src/thresher/queries/language.py.
+// A query in the language of analysts; mirrors src/thresher/queries/writing.py.
 
 /** The text of a query; the command and Python read it back. */
 export function written({ conditions, r }, features) {
@@ -8,19 +8,21 @@ export function written({ conditions, r }, features) {
 }
 
 function conditionText({ codes }, feature) {
-  const name = quoted(feature.name, /[=!,{}"\s]/);
-  const labels = codes.map((code) => quoted(feature.labels[code], /[,{}"]|\.\.|^\s|\s$/));
+  const name = quoted(feature.name, /[=!,{}"\s<>≤≥≠]/);
+  const labels = codes.map((code) => quoted(feature.labels[code], /[,{}"]|\.\.|^\s|\s$|\sand\s/i));
   if (codes.length === 1) return `${name}=${labels[0]}`;
-  if (isRange(codes, feature)) return `${name}=${labels[0]}..${labels.at(-1)}`;
-  return `${name} in {${labels.join(",")}}`;
+  const span = spanOf(codes, feature);
+  return span ? `${name}=${span}` : `${name} in {${labels.join(",")}}`;
 }
 
-function isRange(codes, feature) {
-  if (!feature.ordered || codes.length < 2 || codes.at(-1) >= feature.steps) return false;
-  if (codes.at(-1) - codes[0] + 1 !== codes.length) return false;
-  if ([codes[0], codes.at(-1)].some((code) => feature.unranged.includes(code))) return false;
-  const span = `${feature.labels[codes[0]]}..${feature.labels[codes.at(-1)]}`;
-  return !/[,{}"]|\.\.\./.test(span) && span.split("..").length === 2;
+/** Codes as a range, if they follow each other and the range can be read back. */
+function spanOf(codes, feature) {
+  const [first, last] = [codes[0], codes.at(-1)];
+  if (!feature.ordered || codes.length < 2 || last >= feature.steps || last - first + 1 !== codes.length) return null;
+  if (feature.unranged.includes(first) || feature.unranged.includes(last)) return null;
+  // Numbers in bins are below the upper end.
+  const span = `${feature.labels[first]}..${(feature.ends ?? feature.labels)[last]}`;
+  return /[,{}"]|\.\.\.|\sand\s/i.test(span) || span.split("..").length !== 2 ? null : span;
 }
 
 function quoted(word, special) {

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.privacy.measurements import measured_queries
+from thresher.queries.ranges import range_in
 from thresher.queries.threshold import Threshold
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release import Release
@@ -72,19 +73,26 @@ def _feature(feature: Feature) -> dict[str, Any]:
         "ordered": feature.has_order,
         "steps": steps,
         "edges": list(feature.edges) if isinstance(feature, Bins) else None,
+        "ends": _ends(feature) if isinstance(feature, Bins) else None,
         # Larger numbers are put into the last bin.
         "open": clips,
         "unranged": _unranged(feature, steps) if feature.has_order else [],
     }
 
 
+def _ends(feature: Bins) -> list[str]:
+    """What stands at the upper end of a range that ends with each bin."""
+    return [repr(edge).removesuffix(".0") for edge in feature.edges[1:]]
+
+
 def _unranged(feature: Feature, steps: int) -> list[int]:
-    """The codes whose labels cannot stand at both ends of a range of the query language."""
+    """The codes that cannot stand at the ends of a range of the query language."""
+    ends = _ends(feature) if isinstance(feature, Bins) else feature.labels
+    spans = (range_in(feature, f"{feature.labels[code]}..{ends[code]}") for code in range(steps))
     return [
         code
-        for code in range(steps)
-        if feature.codes_between(feature.labels[code], feature.labels[code])
-        != range(code, code + 1)
+        for code, span in enumerate(spans)
+        if span is None or span.codes != range(code, code + 1)
     ]
 
 
