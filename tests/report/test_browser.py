@@ -126,7 +126,7 @@ def test_the_question_can_be_taken_along(page, release):
     assert code[1] == f"thresher answer 'it'\\''s mine' '{text}'"
     assert code[2] == f'th.load("it\'s mine").answer("{text}")'
     before = shown(page)
-    page.get_by_role("button", name="Copy: a link").click()
+    page.get_by_role("button", name="Copy a link").click()
     link = page.evaluate("navigator.clipboard.readText()")
     page.goto("about:blank")
     page.goto(link)
@@ -159,16 +159,16 @@ def test_a_table_of_three_features_with_row_percentages(page, release, tmp_path)
 def test_distributions_and_comparisons_show_pictures_and_numbers(page, release):
     page.get_by_role("link", name="Distributions").click()
     page.get_by_label("Feature", exact=True).select_option("pay in k")
-    rows = page.locator("main tbody th").all_inner_texts()
+    rows = page.locator("#app tbody th").all_inner_texts()
     assert rows[:2] == ["0–4,000", "4,000–8,000"]
     assert rows[-2:] == ["≥\xa096,000", "?"]
     wanted = by_python(release, th.Query.parse('"pay in k"=0', release.schema))
-    assert shown(page, "main tbody td") == pytest.approx(wanted, abs=1e-6)
+    assert shown(page, "#app tbody td") == pytest.approx(wanted, abs=1e-6)
     assert page.locator(".picture svg[role=img][aria-label]").count() == 1
     page.get_by_role("link", name="Compare").click()
     page.get_by_label("Groups").select_option("grade")
     page.get_by_label("Feature", exact=True).first.select_option("smoker")
-    share, _ = shown(page, "main tbody td")
+    share, _ = shown(page, "#app tbody td")
     parts = [release.answer(f"{text}grade=A") for text in ("smoker=false, ", "")]
     assert share == pytest.approx(parts[0] / parts[1], abs=1e-6)
 

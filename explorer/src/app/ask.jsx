@@ -57,7 +57,7 @@ function Result({ release, query }) {
       <details open={innerWidth > 768}>
         <summary>Ask the same elsewhere</summary>
         <Copies texts={spoken(release, release.text(query))} />
-        <CopyButton text={location.href} name="a link to this view">Copy a link to this question</CopyButton>
+        <CopyButton text={location.href}>Copy a link to this question</CopyButton>
       </details>
     </section>
   );

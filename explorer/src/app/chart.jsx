@@ -17,6 +17,8 @@ function Picture({ title, options }) {
       if (!width || width === drawn) return;
       drawn = width;
       const svg = plot({ style: { background: "none", fontSize: "12px", overflow: "visible" }, ...options(width), width });
+      // The picture is one thing with one name; its parts have none.
+      svg.querySelectorAll("[aria-label]").forEach((part) => part.removeAttribute("aria-label"));
       svg.setAttribute("role", "img");
       svg.setAttribute("aria-label", title);
       room.replaceChildren(svg);

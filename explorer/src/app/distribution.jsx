@@ -62,7 +62,7 @@ export function Shares({ release, name, rows }) {
       </div>
       <p class="small">† The margin of error is more than half of the share.</p>
       <p class="row"><DownloadButton name={name} heads={heads} rows={rows.map((row) => [row.label, row.share, row.margin, people(row.people.share), people(row.people.margin)])} />
-        <CopyButton text={location.href} name="a link to this view">Copy a link to this view</CopyButton></p>
+        <CopyButton text={location.href}>Copy a link to this view</CopyButton></p>
     </>
   );
 }

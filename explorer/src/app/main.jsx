@@ -57,7 +57,7 @@ function App({ release, first }) {
         ))}
         <a href="#promise" aria-current={state.view === "promise" ? "page" : undefined} class="promise">What is promised?</a>
       </nav>
-      {Shown && <main><Shown release={release} state={state} change={change} /></main>}
+      {Shown && <Shown release={release} state={state} change={change} />}
     </>
   );
 }

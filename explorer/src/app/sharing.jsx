@@ -17,15 +17,15 @@ export function Copies({ texts }) {
   );
 }
 
-export function CopyButton({ text, name, children = "Copy" }) {
+export function CopyButton({ text, name, children }) {
   const [said, setSaid] = useState("");
   const copy = async () => {
     setSaid((await copied(text)) ? "Copied" : "Select the text and copy it by hand");
     setTimeout(() => setSaid(""), 2000);
   };
   return (
-    <button type="button" class="quiet" onClick={copy} aria-label={`Copy: ${name}`}>
-      {said || children}<span class="hidden" role="status">{said}</span>
+    <button type="button" class="quiet" onClick={copy} aria-label={children ? undefined : `Copy: ${name}`}>
+      {said || children || "Copy"}<span class="hidden" role="status">{said}</span>
     </button>
   );
 }

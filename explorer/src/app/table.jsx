@@ -67,7 +67,7 @@ function Tables({ release, rows, columns, layers, percent, where }) {
       <p class="small">Each cell: its share with its margin of error (95 %), and the number of people. † The margin is more than half of the share.
         Darker cells have larger shares. Totals are answers of the release, not sums of the rounded cells.</p>
       <p class="row"><DownloadButton name={names.join(" by ")} heads={heads} rows={lines} />
-        <CopyButton text={location.href} name="a link to this view">Copy a link to this table</CopyButton></p>
+        <CopyButton text={location.href}>Copy a link to this table</CopyButton></p>
     </>
   );
 }
