@@ -100,10 +100,10 @@ def as_page(query: th.Query, schema: th.Schema) -> dict[str, Any]:
     return {"conditions": conditions, "r": query.r}
 
 
-def by_python(release: th.Release, query: th.Query) -> tuple[float | None, float | None]:
-    """The share and the margin of error that Python gives; two Nones where it refuses."""
+def by_python(release: th.Release, query: th.Query) -> list[float | None]:
+    """The share, its margin and whether that is estimated, as Python says; Nones if it refuses."""
     try:
         answer = release.answer(query)
     except th.QueryError:
-        return None, None
-    return float(answer), answer.error_bar
+        return [None, None, False]
+    return [float(answer), answer.error_bar, answer.is_estimated]

@@ -53,7 +53,8 @@ function Result({ release, query }) {
       {isUnreliable(answer) && <p class="note">† {answer.margin === null ? "No measurement says how far off this may be."
         : "The margin of error is more than half of the share: too uncertain to rely on."}</p>}
       <p class="small">{rule}{conditions.map((condition) => conditionInWords(condition, release.features)).join("; ")}.</p>
-      <p class="small">The margin is for 95 % confidence: of 100 such intervals, about 95 hold the true share among the {facts.counted}.</p>
+      <p class="small">The margin is for 95 % confidence: of 100 such intervals, about 95 hold the true share among the {facts.counted}.
+        {answer.estimated && " It is estimated (est.) from errors elsewhere: nothing that was measured bounds the error of this answer."}</p>
       <details open={innerWidth > 768}>
         <summary>Ask the same elsewhere</summary>
         <Copies texts={spoken(release, release.text(query))} />

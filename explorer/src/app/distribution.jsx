@@ -60,7 +60,7 @@ export function Shares({ release, name, rows }) {
           </tbody>
         </table>
       </div>
-      <p class="small">† The margin of error is more than half of the share.</p>
+      <p class="small">† The margin of error is more than half of the share. est.: The margin is estimated.</p>
       <p class="row"><DownloadButton name={name} heads={heads} rows={rows.map((row) => [row.label, row.share, row.margin, people(row.people.share), people(row.people.margin)])} />
         <CopyButton text={location.href}>Copy a link to this view</CopyButton></p>
     </>

@@ -15,12 +15,12 @@ export function decimals(share) {
 }
 
 /** An answer in words: its share and its margin of error, with the same number of decimals. */
-export function inWords({ share, margin }) {
+export function inWords({ share, margin, estimated }) {
   if (share === null) return { share: "no answer", margin: "" };
   if (margin === null) return { share: percent(share), margin: "margin unknown" };
   if (margin === 0) return { share: percent(share), margin: "" };
   const digits = Math.min(4, Math.max(1, decimals(margin) - 1));
-  return { share: percent(share, digits), margin: `±\u00a0${percent(margin, digits)}` };
+  return { share: percent(share, digits), margin: `±\u00a0${percent(margin, digits)}${estimated ? "\u00a0est." : ""}` };
 }
 
 export function count(people) {

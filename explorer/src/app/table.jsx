@@ -55,16 +55,16 @@ function Tables({ release, rows, columns, layers, percent, where }) {
   const key = JSON.stringify([rows, columns, layers, percent, where]);
   const tables = useMemo(() => tablesOf(release, { rows, columns, layers, percent, where }), [key]);
   const names = [layers, rows, columns].filter((index) => index !== null).map((index) => release.features[index].name);
-  const heads = [...names, "share", "margin of error (95 %)", "count", "count margin", "unreliable"];
+  const heads = [...names, "share", "margin of error (95 %)", "count", "count margin", "estimated", "unreliable"];
   const lines = tables.flatMap(({ label, grid }) => grid.flatMap(({ name, cells }) => cells.map((cell) => [
     ...(layers === null ? [] : [label]), name, cell.name, cell.share, cell.margin,
     cell.people === null ? null : Math.round(cell.people), cell.peopleMargin === null ? null : Math.round(cell.peopleMargin),
-    isUnreliable(cell) ? "yes" : "",
+    cell.estimated ? "yes" : "", isUnreliable(cell) ? "yes" : "",
   ])));
   return (
     <>
       {tables.map((table) => <Grid key={table.label} table={table} names={names.slice(-2)} />)}
-      <p class="small">Each cell: its share with its margin of error (95 %), and the number of people. † The margin is more than half of the share.
+      <p class="small">Each cell: its share with its margin of error (95 %), and the number of people. est.: The margin is estimated. † The margin is more than half of the share.
         Darker cells have larger shares. Totals are answers of the release, not sums of the rounded cells.</p>
       <p class="row"><DownloadButton name={names.join(" by ")} heads={heads} rows={lines} />
         <CopyButton text={location.href}>Copy a link to this table</CopyButton></p>

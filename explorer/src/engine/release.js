@@ -6,6 +6,9 @@ import { opened } from "./payload.js";
 import { sourceOf } from "./sources.js";
 import { uncertaintyOf } from "./uncertainty.js";
 
+export const NONE = { share: null, margin: null, estimated: false };
+const EVERYBODY = { share: 1, margin: 0, estimated: false };
+
 export class Release {
   constructor(facts) {
     this.facts = facts;
@@ -19,17 +22,17 @@ export class Release {
     return new Release(await opened(text));
   }
 
-  /** The share of people who meet a query, and its margin of error; a share of null is no answer. */
+  /** The share of people who meet a query, its margin of error, and whether that is estimated. */
   answer(query) {
     const share = this.source.answer(query);
-    return { share, margin: share === null ? null : this.uncertainty.margin(query, share) };
+    return share === null ? NONE : { share, ...this.uncertainty.margin(query, share) };
   }
 
   /** The same where the release answers only queries that name more features: these then allow every value. */
   answerNamed(query) {
     if (query.r < query.conditions.length) return this.answer(query);
     const named = this.source.answerable(query.conditions.map(({ feature }) => feature));
-    if (!named) return { share: null, margin: null };
+    if (!named) return NONE;
     const others = named.slice(query.conditions.length).map((feature) => this.anyOf(feature));
     const conditions = [...query.conditions, ...others];
     return this.answer({ conditions, r: conditions.length });
@@ -37,7 +40,7 @@ export class Release {
 
   /** The share of people who meet all of some conditions; of everybody where there are none. */
   answerAll(conditions) {
-    if (!conditions.length) return { share: 1, margin: 0 };
+    if (!conditions.length) return EVERYBODY;
     return this.answerNamed({ conditions, r: conditions.length });
   }
 
@@ -45,7 +48,7 @@ export class Release {
   answerAmong(part, whole) {
     const isImplied = part.every(({ feature, codes }) =>
       whole.some((other) => other.feature === feature && other.codes.every((code) => codes.includes(code))));
-    if (isImplied) return { share: 1, margin: 0 };
+    if (isImplied) return EVERYBODY;
     return among(this.answerAll(merged(part, whole)), this.answerAll(whole));
   }
 

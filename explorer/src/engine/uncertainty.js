@@ -21,15 +21,15 @@ class Uncertainty {
     this.kinds = new Map();
   }
 
-  /** The margin of error of the answer to a query; null if nothing is known about it. */
+  /** The margin of error of an answer, null if nothing is known; and whether it is estimated. */
   margin(query, share) {
     const variance = Math.min(this.ofKind(query), this.variances.ofMeasured(query) ?? Infinity);
     let margin = NORMAL_95 * Math.sqrt(variance);
     if (this.totalMargin) margin = Math.hypot(margin, this.totalMargin * share);
     // The truth is between 0 and 1, so no error is larger than this.
     const largest = share > 0.5 ? share : 1 - share;
-    if (margin < largest) return margin;
-    return margin < Infinity ? largest : null;
+    const limited = margin < largest ? margin : margin < Infinity ? largest : null;
+    return { margin: limited, estimated: false };
   }
 
   ofKind({ conditions, r }) {
