@@ -41,12 +41,12 @@ export function Bars({ title, rows, ordered }) {
 function Upright({ title, rows }) {
   const whiskers = rows.filter(({ margin }) => margin !== null);
   const options = (width) => {
-    const longest = Math.min(16, Math.max(...rows.map(({ label }) => [...label].length)));
+    const longest = Math.min(16, Math.max(...rows.map(({ tick }) => [...tick].length)));
     const step = Math.ceil((rows.length * (12 + 7 * longest)) / width);
     return {
       height: 240, marginLeft: 48, marginBottom: 40,
       x: { type: "band", domain: rows.map((_, i) => i), label: null, padding: 0.1,
-        ticks: rows.map((_, i) => i).filter((i) => i % step === 0), tickFormat: (i) => clipped(rows[i].label, 16), tickSize: 0 },
+        ticks: rows.map((_, i) => i).filter((i) => i % step === 0), tickFormat: (i) => clipped(rows[i].tick, 16), tickSize: 0 },
       y: { label: null, grid: true, tickFormat: PERCENT, ticks: 4, domain: [0, top(rows)] },
       marks: [
         barY(rows, { x: (_, i) => i, y: "share", fill: "var(--bar)" }),

@@ -28,10 +28,10 @@ export function Distribution({ release, state, change }) {
 /** The share of each value, or of groups of values, among those who meet some conditions. */
 export function sharesOf(release, index, where = [], most = MOST) {
   const feature = release.features[index];
-  return groupsOf(release, index, feature.ordered ? most.ordered : most.categories).map(({ label, codes }) => {
+  return groupsOf(release, index, feature.ordered ? most.ordered : most.categories).map(({ label, tick, codes }) => {
     const part = [{ feature: index, codes }];
     const answer = where.length ? release.answerAmong(part, where) : release.answerAll(part);
-    return { label, codes, ...answer, people: where.length ? release.answerAll([...part, ...where]) : answer };
+    return { label, tick, codes, ...answer, people: where.length ? release.answerAll([...part, ...where]) : answer };
   });
 }
 

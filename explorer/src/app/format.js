@@ -37,6 +37,11 @@ export function labelOf(feature, code) {
   return spanOf(feature, code, code);
 }
 
+/** Where a value begins, to be read along an axis. */
+export function startOf(feature, code) {
+  return feature.edges ? EXACT.format(feature.edges[code]) : numbered(feature, feature.labels[code]);
+}
+
 /** What people read for the values from one code to another. */
 export function spanOf(feature, first, last) {
   if (last >= feature.steps) return feature.labels[first];

@@ -1,6 +1,6 @@
 // Groups of a feature's values that are shown as one bar, row or column.
 
-import { labelOf, spanOf } from "./format.js";
+import { labelOf, spanOf, startOf } from "./format.js";
 
 /** About so many groups at the most: neighbouring values, or the rarest categories together. */
 export function groupsOf(release, index, most) {
@@ -10,10 +10,10 @@ export function groupsOf(release, index, most) {
   const groups = [];
   for (let first = 0; first < feature.steps; first += step) {
     const last = Math.min(first + step, feature.steps) - 1;
-    groups.push({ label: spanOf(feature, first, last), codes: range(first, last) });
+    groups.push({ label: spanOf(feature, first, last), tick: startOf(feature, first), codes: range(first, last) });
   }
   for (let code = feature.steps; code < feature.labels.length; code++)
-    groups.push({ label: feature.labels[code], codes: [code] });
+    groups.push({ label: feature.labels[code], tick: feature.labels[code], codes: [code] });
   return groups;
 }
 

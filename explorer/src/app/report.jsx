@@ -45,7 +45,8 @@ export function Report({ release, state }) {
 function One({ release, index, state }) {
   const feature = release.features[index];
   const rows = useMemo(() => sharesOf(release, index, [], { ordered: 50, categories: 10 }), [release, index]);
-  const largest = rows.reduce((best, row) => (row.share > best.share ? row : best), rows[0]);
+  const largest = rows.filter(({ codes }) => feature.ordered || codes.length === 1)
+    .reduce((best, row) => (row.share > best.share ? row : best), rows[0]);
   const words = inWords(largest);
   return (
     <figure>

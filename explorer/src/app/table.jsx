@@ -129,7 +129,7 @@ function Cell({ cell, weight }) {
   return (
     <td style={{ "--weight": `${Math.round(70 * Math.sqrt(Math.max(0, weight)))}%` }} data-share={cell.share} data-margin={cell.margin}>
       <b>{words.share}{isUnreliable(cell) && <span title="The margin is more than half of the share">†</span>}</b>
-      <span class="margin">{words.margin}</span>{" "}
+      <span class="margin">{words.margin}{words.margin && cell.people !== null && " · "}</span>
       {cell.people !== null && <span class="people" title={`${count(cell.people)} people`}>{count(cell.people)}</span>}
     </td>
   );
