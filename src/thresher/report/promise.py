@@ -1,11 +1,10 @@
 """The promise in plain words, what was spent for it, and how the release was made."""
 
 import json
-import math
 
 from thresher.privacy.budget import epsilon_of
-from thresher.privacy.unit import Unit
 from thresher.release import Release
+from thresher.release.promise import NOT_PRIVATE, promise_of
 from thresher.report.drawing import percent
 from thresher.report.markup import Markup, details, section, table, tag
 
@@ -24,40 +23,7 @@ def in_short(release: Release) -> str:
 
 def promise(release: Release) -> Markup:
     """What is promised, to whom, and what is not."""
-    epsilon = release.epsilon
-    if release.spent == 0:
-        return section(
-            "The promise",
-            tag("p", "Nothing was read from the records to make this release, apart from how many "
-                "there are. It tells nothing about anybody in them."),
-        )  # fmt: skip
-    sure = 1 / (1 + math.exp(-epsilon)) if epsilon < 700 else 1.0
-    certainty = percent(sure) if sure < 0.9995 else "more than 99.9 %"
-    yours, unsure = _whose(release.unit)
-    return section(
-        "The promise",
-        tag("p", f"Whoever studies this release learns almost the same about you as if {yours}. "
-            "This holds against somebody who knows every other record, knows how the release was "
-            "made, and can compute without limit."),
-        tag("p", f"“Almost” is a number: ε = {epsilon:.4g}. Somebody who cannot tell {unsure}, "
-            f"and guesses at even odds, can become at most {certainty} sure by reading all of the "
-            "release. "
-            f"δ = {float(release.delta):.2g} is a small allowance for this rule to fail."),
-        tag("p", "It does not mean that nothing is learned about people like you: what is true of "
-            "many shows with or without your record. And it counts this release only. Releases "
-            "made from the same records add up; the holder’s ledger keeps that account."),
-    )  # fmt: skip
-
-
-def _whose(unit: Unit) -> tuple[str, str]:
-    """What it would be like without you, and what somebody guesses about you."""
-    one = "your record" if unit.person is None else "all your rows"
-    if unit.neighbours == "replace":
-        have = "had" if unit.person is None else "together had"
-        which = "which of two records is yours" if unit.person is None else "which of two is you"
-        return f"{one} {have} been replaced by anybody else’s", which
-    gone = "your record was" if unit.person is None else "all your rows were"
-    return f"{gone} not there", "whether you are in the data"
+    return section("The promise", *(tag("p", text) for text in promise_of(release)))
 
 
 def spent(release: Release) -> Markup:
@@ -123,9 +89,8 @@ def insecure() -> Markup:
     """A warning about noise that can be made again."""
     return tag(
         "p",
-        tag("strong", "Not private: "),
-        "the noise of this release came from a seed, for an experiment. Whoever knows or guesses "
-        "the seed can take the noise off. Do not publish it.",
+        tag("strong", "Not private. "),
+        NOT_PRIVATE,
         class_="warning",
     )
 
