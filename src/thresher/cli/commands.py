@@ -48,6 +48,9 @@ COMMANDS: dict[str, Entry] = {
         "Write a page about a release: promise, budget, noise, and pictures of the data.",
         "report:report",
     ),
+    "serve": Entry(
+        "Serve releases on this machine: a page for people, an API for programs.", "serve:serve"
+    ),
     "reproduce": Entry("Run the paper's experiments and draw its figures.", "reproduce:reproduce"),
     "schema": Entry(
         "Draft and check schemas, the public description of a table.",
