@@ -21,8 +21,8 @@ def address_of(name: str) -> str:
     """Where the page of a release is.
 
     Example:
-        >>> address_of("loans 2024/a")
-        '/explore/loans%202024%2Fa'
+        >>> address_of("loans 2024?")
+        '/explore/loans%202024%3F'
     """
     return f"/explore/{quote(name, safe='')}"
 

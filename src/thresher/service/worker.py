@@ -49,7 +49,7 @@ class Worker:
 
     def __init__(self, limits: Limits) -> None:
         self._limits, self._waiting = limits, 0
-        self._pool = ThreadPoolExecutor(1, "answers")
+        self._pool: ThreadPoolExecutor | None = None
 
     async def run(self, work: Callable[[Deadline], Result]) -> Result:
         """The result of some work, or a Refusal.
@@ -62,6 +62,7 @@ class Worker:
             raise _busy()
         deadline = Deadline(time.monotonic() + seconds, seconds)
         self._waiting += 1
+        self._pool = self._pool or ThreadPoolExecutor(1, "answers")
         future = self._pool.submit(work, deadline)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), seconds)
@@ -72,8 +73,10 @@ class Worker:
             self._waiting -= 1
 
     def close(self) -> None:
-        """Stop, without what is still waiting."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        """Stop, without what is still waiting. Further work starts another thread."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None
 
 
 def _busy() -> Refusal:
