@@ -24,10 +24,11 @@ def test_words(release, thresher, told):
     done = thresher("answer release", *QUERIES)
     assert done.status == 0
     lines = [line.split("\t") for line in done.out.splitlines()]
-    assert [query for _, query, _ in lines] == QUERIES
-    assert [float(answer) for answer, _, _ in lines] == pytest.approx(told, abs=1e-6)
+    assert [query for _, query, _, _ in lines] == QUERIES
+    assert [float(answer) for answer, _, _, _ in lines] == pytest.approx(told, abs=1e-6)
+    assert [int(count.split()[0]) for *_, count in lines] == [round(a.count) for a in told]
     known = [f"±{answer.error_bar:.6f}" if answer.error_bar else "" for answer in told]
-    assert [bar for _, _, bar in lines] == known
+    assert [bar for _, _, bar, _ in lines] == known
     assert [bool(bar) for bar in known] == [True, False, False]  # of the workload, or not
     assert done.err == ""
 
@@ -35,18 +36,21 @@ def test_words(release, thresher, told):
 def test_where_nothing_is_known_the_bar_is_empty(folder, thresher):
     fit = "fit people.csv --schema s.json --workload w.json --rho 1 --mechanism all0 -o zeros"
     assert thresher(fit).status == 0
-    assert thresher("answer zeros town=A").out == "0.000000\ttown=A\t\n"
+    assert thresher("answer zeros town=A").out == "0.000000\ttown=A\t\t0\n"
     [entry] = thresher("answer zeros town=A --json").json["answers"]
-    assert entry == {"query": "town=A", "answer": 0.0, "error_bar": None}
+    assert entry == {
+        "query": "town=A", "answer": 0.0, "error_bar": None, "count": 0.0, "is_estimated": False
+    }  # fmt: skip
 
 
 def test_json(release, thresher, told):
     assert thresher("answer release --json", *QUERIES).json == {
         "answers": [
-            {"query": query, "answer": answer, "error_bar": answer.error_bar}
+            {"query": query, "answer": answer, "error_bar": answer.error_bar,
+             "count": answer.count, "is_estimated": answer.is_estimated}
             for query, answer in zip(QUERIES, told, strict=True)
         ]
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -88,7 +92,6 @@ MISTAKES = [
     ("answer release --queries none.txt", "none.txt cannot be read: No such file"),
     ("answer release --queries latin.txt", "latin.txt is not text in UTF-8"),
     ("answer release --queries release", "release cannot be read: Is a directory"),
-    ("answer release --queries wrong.txt", "line 3: at character 6 ('nowhere'): feature 'town'"),
     ("answer release town=nowhere", "thresher: at character 6 ('nowhere')"),
     ("answer release ''", "expected a condition such as race=Black"),
     ("answer release '# town=A'", "there is no feature '# town'"),
@@ -105,13 +108,36 @@ MISTAKES = [
 def test_a_mistake_is_one_line_and_status_2(release, thresher, line, culprit, as_json):
     Path("q.txt").write_text("town=A\n")
     Path("latin.txt").write_bytes("town=\xe9\n".encode("latin-1"))
-    Path("wrong.txt").write_text("town=A\n\ntown=nowhere\n")
     done = thresher(line + as_json)
     assert done.status == 2
     assert done.out == ""
     [said] = done.err.splitlines()
     assert said.startswith("thresher: ")
     assert culprit in said
+
+
+def test_a_wrong_query_does_not_lose_the_others(release, thresher):
+    Path("q.txt").write_text("town=A\n\ntown=nowhere\nage>=21 and town=b\n")
+    done = thresher("answer release -f q.txt")
+    assert done.status == 2
+    assert [line.split("\t")[1] for line in done.out.splitlines()] == [
+        "town=A", "age>=21 and town=b"
+    ]  # fmt: skip
+    [said] = done.err.splitlines()
+    assert said.startswith("thresher: line 3: at character 6 ('nowhere'): feature 'town'")
+    done = thresher("answer release --json town=A town=nowhere")
+    assert done.status == 2
+    told = json.loads(done.out)
+    assert [entry["query"] for entry in told["answers"]] == ["town=A"]
+    assert [entry["query"] for entry in told["faults"]] == ["town=nowhere"]
+    assert done.err.startswith("thresher: query 2: at character 6")
+
+
+def test_a_range_inside_of_a_bin_says_how_it_was_read(release, thresher):
+    done = thresher("answer release pay=30..40")
+    assert done.err == "thresher: pay=30..40 was read as all of: pay=25..50: bins end there\n"
+    [entry] = thresher("answer release pay=30..40 --json").json["answers"]
+    assert entry["read_as"] == "all of: pay=25..50"
 
 
 def test_noisy_tables_say_what_they_cannot_answer(folder, thresher):

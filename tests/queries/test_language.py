@@ -109,9 +109,20 @@ def test_any_text_is_a_query_or_a_parse_error(text):
         ("capital-loss=120", 1, {"capital-loss": {"100"}}),
         ("age=16...17", 1, {"age": {"16", "17"}}),
         ("age=16. .. 17.0", 1, {"age": {"16", "17"}}),
-        ("capital-loss=.5...5", 1, {"capital-loss": {"0"}}),
-        ("capital-loss=...5", 1, {"capital-loss": {"0"}}),
-        ("capital-loss=120..260", 1, {"capital-loss": {"100", "150", "200", "250"}}),
+        ("capital-loss=.5...7", 1, {"capital-loss": {"0"}}),
+        ("capital-loss=...5e2", 1, {"capital-loss": {"0"}}),
+        ("capital-loss=120..260", 1, {"capital-loss": {"100", "150", "200"}}),
+        ("age>=99", 1, {"age": {"99", "100"}}),
+        ("age > 98", 1, {"age": {"99", "100"}}),
+        ("age<18", 1, {"age": {"16", "17"}}),
+        ("age ≤ 17 and sex=Male", 2, {"age": {"16", "17"}, "sex": {"Male"}}),
+        ("age>=16 and age<18", 1, {"age": {"16", "17"}}),
+        ("2 of: age<17, and race=Black AND sex=Male", 2,
+         {"age": {"16"}, "race": {"Black"}, "sex": {"Male"}}),
+        ("SEX=male, Education_Num = 13", 2, {"sex": {"Male"}, "education-num": {"13"}}),
+        ('sex="Male" and race IN {white, black} and income=>50K', 3,
+         {"sex": {"Male"}, "race": {"White", "Black"}, "income": {">50K"}}),
+        ("capital-loss<100", 1, {"capital-loss": {"0", "50"}}),
     ],
 )  # fmt: skip
 def test_the_language(text, r, conditions):
@@ -139,6 +150,14 @@ def test_the_language(text, r, conditions):
         ("age=20.5", 4, "no value '20.5'"),
         ("age=1..5", 4, "the range 1..5 holds no value of 'age'"),
         ("race=White, race=Black", 11, "stands twice"),
+        ("any of: age>20, age<18", 15, "stands twice"),
+        ("rase=Black", 0, "did you mean 'race'?"),
+        ("sex=Femal", 4, "did you mean 'Female'?"),
+        ("race>White", 5, "feature 'race' has no order"),
+        ("age>old", 4, "'old' is no number"),
+        ("age>", 4, "expected a value of 'age'"),
+        ("age<16", 4, "the range < 16 holds no value of 'age'"),
+        ("capital-loss=..20", 13, "holds no value of 'capital-loss'; its bins begin at 0, 50"),
         ("4 of: race=White, sex=Male", 0, "4 of 2 conditions is not possible"),
         ("  0 of: race=White", 2, "0 of 1 conditions is not possible"),
         ("sex in {Male", 7, "never closed"),
@@ -158,9 +177,67 @@ def test_a_fault_points_at_its_character(text, position, words):
     assert pointer == " " * (position + 2) + "^"
 
 
+ODD = Schema(
+    [
+        Categorical(name="a", categories=("salt and pepper", "x", "X"), nulls="x", outside="x"),
+        Categorical(name="b and c", categories=("y", "z"), nulls="y", outside="y"),
+        Categorical(name="d>", categories=("1", "=1"), nulls="1", outside="1"),
+        Categorical(
+            name="grade", categories=("A", "B", "C"), nulls="A", outside="A", ordered=True
+        ),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("a=salt and pepper", {"a": (0,)}),
+        ("a=salt and pepper and b and c=z", {"a": (0,), "b and c": (1,)}),
+        ("a=x and grade=A..b", {"a": (1,), "grade": (0, 1)}),
+        ("a=X, grade>a", {"a": (2,), "grade": (1, 2)}),
+        ("d>=1", {"d>": (0,)}),
+        ("grade<=b and d>==1", {"grade": (0, 1), "d>": (1,)}),
+    ],
+)
+def test_names_and_values_that_look_like_the_language(text, codes):
+    query = Query.parse(text, ODD)
+    assert {c.feature: c.codes for c in query.conditions} == codes
+    assert Query.parse(query.text(ODD), ODD) == query
+
+
+def test_what_could_mean_two_values_is_not_forgiven():
+    schema = Schema([Categorical(name="a", categories=("yes", "YES"), nulls="yes", outside="yes")])
+    with pytest.raises(QueryError, match="no value 'Yes'"):
+        Query.parse("a=Yes", schema)
+
+
+@pytest.mark.parametrize(
+    ("text", "read_as"),
+    [
+        ("capital-loss=100..250", None),
+        ("capital-loss=100", None),
+        ("capital-loss>=100", None),
+        ("capital-loss=102.5..107.5", "all of: capital-loss=100..150"),
+        ("any of: sex=Male, capital-loss=120", "any of: sex=Male, capital-loss=100..150"),
+        ("capital-loss>100", "all of: capital-loss=100..5000"),
+        ("capital-loss<=100", "all of: capital-loss=0..100"),
+        ("capital-loss!=..120", "all of: capital-loss=100..5000"),
+        ("age>20.5", None),
+    ],
+)
+def test_a_range_that_does_not_end_with_a_bin_says_how_it_was_read(text, read_as):
+    query = Query.parse(text, ADULT)
+    assert query.read_as == read_as
+    assert Query.parse(read_as or text, ADULT) == query
+
+
 def test_queries_from_values():
     query = Query.where(ADULT, {"race": ["Black", "White"], "age": range(65, 67), "sex": "Male"}, 2)
     assert query.text(ADULT) == "2 of: race in {White,Black}, age=65..66, sex=Male"
+    assert Query.where(ADULT, {"Race": "black", "age": "99.."}) == Query.parse(
+        "race=Black, age>=99", ADULT
+    )
     with pytest.raises(QueryError, match="no value 'Purple'"):
         Query.where(ADULT, {"race": "Purple"})
     with pytest.raises(QueryError, match="no feature 'rase'"):

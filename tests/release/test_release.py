@@ -72,6 +72,29 @@ def test_text_and_queries_have_the_same_answers(release):
     assert all(0 < answer < 1 for answer in answers)
 
 
+def test_values_are_a_query(release):
+    assert release.answer({"age": "20..22", "rooms": [0, 1]}) == release.answer(
+        "age=20..22, rooms in {0,1}"
+    )
+    with pytest.raises(QueryError, match="a query is text"):
+        release.answer(7)
+
+
+def test_a_wrong_query_does_not_lose_the_others(release):
+    good, wrong, last = release.answer_many(["age=20", "age=99", {"rooms": 0}])
+    assert (good, last) == (release.answer("age=20"), release.answer("rooms=0"))
+    assert np.isnan(wrong)
+    assert "no value '99'" in wrong.fault
+    assert (good.fault, good.count) == (None, 1000 * good)
+    [only] = release.answer_many(["age"])
+    assert only.fault
+
+
+def test_an_answer_says_how_a_range_was_read(release):
+    assert release.answer("income=1..9").read_as == "all of: income=1e-09..10"
+    assert release.answer("income=0..10").read_as is None
+
+
 @pytest.mark.parametrize("wrong", ["colour=red", "age=99", "3 of: age=20", "", "age"])
 def test_wrong_text_is_a_query_error(release, wrong):
     with pytest.raises(QueryError, match="at character"):

@@ -54,7 +54,7 @@ WORK = Workload(SCHEMA, [Threshold(tuple("ab")), Threshold(tuple("ac"), r=1)])
 
 def margin(query, source, *measurements, answer=0.5, work=WORK):
     query = Query.parse(query, SCHEMA) if isinstance(query, str) else query
-    return Uncertainty(source.variances(measurements, work)).margin_of_error(query, answer)
+    return Uncertainty(source.variances(measurements, work)).margin_of_error(query, answer)[0]
 
 
 def rows(prediction_error=None):

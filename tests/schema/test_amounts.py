@@ -91,7 +91,7 @@ def test_cells_that_are_numbers_are_taken_as_they_are():
 
 def test_values_are_named_in_the_style_too():
     assert PAY.code_of("$2,300.00") == PAY.code_of(2300) == 2
-    assert PAY.codes_between("$0", "2,300 USD") == range(1, 3)
+    assert PAY.between("$0", "2,300 USD") == (range(1, 3), False)
 
 
 def test_the_style_is_in_the_json_only_if_it_is_not_plain():

@@ -65,12 +65,13 @@ def test_synonyms_are_copied_and_a_feature_has_a_hash():
 
 def test_order():
     assert GRADE.has_order
-    assert GRADE.codes_between("A", "C") == range(3)
-    assert GRADE.codes_between(None, "fail") == range(4)
-    assert GRADE.codes_between("C", None) == range(2, 4)
-    assert not GRADE.codes_between("C", "A")
-    assert GRADE.codes_between("A", "unknown") is None
-    assert GRADE.codes_between("A", "Z") is None
+    assert GRADE.between("A", "C") == (range(3), True)
+    assert GRADE.between("A", "C", after=True, before=True) == (range(1, 2), True)
+    assert GRADE.between(None, "fail") == (range(4), True)
+    assert GRADE.between("C", None) == (range(2, 4), True)
+    assert not GRADE.between("C", "A").codes
+    assert GRADE.between("A", "unknown") is None
+    assert GRADE.between("A", "Z") is None
     with pytest.raises(SchemaError, match="'ordered' must be true or false"):
         Categorical(name="x", categories=("A",), nulls="A", outside="A", ordered="yes")
     with pytest.raises(SchemaError, match="list extra values among its categories"):

@@ -147,14 +147,36 @@ def test_code_of_an_integer(value, code):
     ],
 )  # fmt: skip
 def test_codes_between_whole_numbers(low, high, codes):
-    assert AGE.codes_between(low, high) == codes
+    assert AGE.between(low, high) == (codes, True)
 
 
-def test_codes_between_bins_take_the_bins_that_hold_the_ends():
-    assert GAIN.codes_between(5, 25) == range(3)
-    assert GAIN.codes_between(100, 200) == range(0)
-    assert GAIN.codes_between(-9, -1) == range(0)
-    assert RACE.codes_between(0, 1) is None
+def test_between_whole_numbers_with_an_end_left_out():
+    assert AGE.between(16, 18, after=True) == (range(1, 3), True)
+    assert AGE.between(16, 18, before=True) == (range(2), True)
+    assert AGE.between(16.5, 17.5, after=True, before=True) == (range(1, 2), True)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "codes", "is_exact"),
+    [
+        (10, 20, range(1, 2), True), (5, 25, range(2), False), (None, 10, range(1), True),
+        (10, None, range(1, 10), True), (14, 19, range(1, 2), False), (9, 11, range(1, 2), False),
+        (12, 14, range(1, 2), False), (16, 100, range(2, 10), False), (100, 200, range(0), True),
+        (-9, 0, range(0), True), (None, 4, range(0), False), (97, None, range(10, 10), False),
+    ],
+)  # fmt: skip
+def test_between_bins_moves_ends_to_the_nearest_edge(low, high, codes, is_exact):
+    assert GAIN.between(low, high) == (codes, is_exact)
+
+
+@given(st.floats(-20, 120))
+def test_no_bin_is_on_both_sides_of_a_number(place):
+    below, above = GAIN.between(None, place), GAIN.between(place, None)
+    assert [*below.codes, *above.codes] == [*range(10)]
+
+
+def test_what_has_no_order_has_nothing_between():
+    assert RACE.between(0, 1) is None
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9), st.integers(1, 60))

@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 
 from thresher.errors import ParameterError
 from thresher.release.statement import statement_of
+from thresher.report import Imprint, release_page
 from thresher.service import Limits, application, open_releases
 
 TABLES = "/v1/releases/tables"
@@ -115,11 +116,14 @@ def test_other_hosts_are_refused(releases):
 
 
 def test_pages(client, releases):
-    assert '<a href="/explore/gaussian_joint">' in client.get("/").text
-    assert "learns almost the same about you" in client.get("/explore/tables").text
-    alone = {"a <b> & ü?": releases["tables"]}
-    with TestClient(application(alone, page=lambda release: f"<p>{release.n}")) as one:
-        assert one.get("/").text == "<p>300"
+    assert (
+        '<a href="/explore/gaussian_joint">gaussian_joint</a>: 300 records' in client.get("/").text
+    )
+    assert client.get("/explore/tables").text == release_page(
+        releases["tables"], Imprint(name="tables")
+    )
+    with TestClient(application({"a <b> & ü?": releases["tables"]})) as one:
+        assert "learns almost the same about you" in one.get("/").text
 
 
 def test_releases_of_one_name_are_told_apart_by_their_owner(tmp_path, releases):

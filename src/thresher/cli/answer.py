@@ -2,19 +2,20 @@
 
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from thresher.cli.console import as_json_text, plain
+from thresher.cli.console import as_json_text, plain, say
 from thresher.cli.lines import lines_of
 from thresher.cli.options import AsJson, ReleaseFolder, usable_path
-from thresher.errors import ParameterError
+from thresher.errors import ParameterError, QueryError
 from thresher.queries.query import Query
 from thresher.queries.query_lines import read_queries
-from thresher.release import Answer, load
+from thresher.release import Answer, Release, load
 
 
 def answer(
@@ -29,7 +30,7 @@ def answer(
     file: Annotated[
         Path | None,
         typer.Option(
-            "--queries", metavar="FILE", help="A file with one query a line; - is standard input.",
+            "--queries", "-f", metavar="FILE", help="A file with one query a line; - is standard input.",
             callback=usable_path,
         ),
     ] = None,
@@ -37,12 +38,14 @@ def answer(
 ) -> None:  # fmt: skip
     """Ask a release any number of questions. This costs no privacy.
 
-    Prints one line per query, with tabs between: the answer, the query, and its margin of error at
-    95 %. The margin is empty where it is not known. A file of millions of queries needs no more
-    memory than one of a few.
+    Prints one line per query, with tabs between: the share of people, the query, its margin of
+    error at 95 %, and the number of people with its margin. A margin with ~ is an estimate: nothing
+    that was measured bounds the error. A file of millions of queries needs no more memory than one
+    of a few. A query that cannot be answered is reported, and the others are answered; the exit
+    status is 2 then.
 
-    Conditions are `race=Black`, `race!=White`, `age=65..84` and `education-num in {13,14}`. A
-    query starts with `2 of:`, `all of:` or `any of:`.
+    Conditions are `race=Black`, `race!=White`, `age=65..84`, `age>=65` and `education-num in
+    {13,14}`. A query starts with `2 of:`, `all of:` or `any of:`.
 
     Example:
         thresher answer people-release "2 of: race=Black, sex=Female, income=>50K"
@@ -51,35 +54,93 @@ def answer(
     published = load(release)
     if bool(queries) == bool(file):
         raise ParameterError("give queries as arguments, or a file of them with --queries")
-    read = (
-        read_queries(lines_of(file), published.schema)
-        if file
-        else ((text, Query.parse(text, published.schema)) for text in queries or [])
-    )
-    texts: deque[str] = deque()
-
-    def asked() -> Iterator[Query]:
-        for text, query in read:
-            texts.append(text)
-            yield query
-
-    _write(((texts.popleft(), a) for a in published.answer_trusted(asked())), as_json)
+    asked = _Asked(published)
+    answers = asked.answers(lines_of(file) if file else None, queries or [])
+    if as_json:
+        _write_json(answers, asked)
+    else:
+        sys.stdout.writelines(f"{_line(text, answer)}\n" for text, answer in answers)
+    if asked.faults:
+        raise typer.Exit(2)
 
 
-def _write(answers: Iterator[tuple[str, Answer]], as_json: bool) -> None:
-    out = sys.stdout
-    if not as_json:
-        out.writelines(f"{answer:.6f}\t{plain(text)}\t{_bar(answer)}\n" for text, answer in answers)
-        return
+@dataclass
+class _Asked:
+    """Queries that are read, answered and, where they are wrong, reported on standard error.
+
+    Attributes:
+        release: Who answers.
+        faults: The queries that are wrong, and why.
+    """
+
+    release: Release
+    faults: list[dict[str, str]] = field(default_factory=list)
+
+    def answers(
+        self, lines: Iterable[str] | None, texts: list[str]
+    ) -> Iterator[tuple[str, Answer]]:
+        """The answers to the queries of a file, or to some texts."""
+        schema = self.release.schema
+        read = self._each(texts) if lines is None else read_queries(lines, schema, self.report)
+        asked: deque[str] = deque()
+
+        def good() -> Iterator[Query]:
+            for text, query in read:
+                try:
+                    self.release.check(query)
+                except QueryError as fault:
+                    self.report(text, fault)
+                    continue
+                asked.append(text)
+                if query.read_as is not None:
+                    say(f"thresher: {text} was read as {query.read_as}: bins end there")
+                yield query
+
+        for answer in self.release.answer_trusted(good()):
+            yield asked.popleft(), answer
+
+    def _each(self, texts: list[str]) -> Iterator[tuple[str, Query]]:
+        for number, text in enumerate(texts, start=1):
+            try:
+                yield text, Query.parse(text, self.release.schema)
+            except QueryError as fault:
+                named = f"query {number}: {fault}" if len(texts) > 1 else str(fault)
+                self.report(text, QueryError(named))
+
+    def report(self, text: str, fault: QueryError) -> None:
+        """Tell the user of a query that has no answer."""
+        words = str(fault).partition("\n  ")[0]  # below, there is a picture of where it is
+        say(f"thresher: {words}")
+        self.faults.append({"query": text, "fault": words})
+
+
+def _write_json(answers: Iterator[tuple[str, Answer]], asked: _Asked) -> None:
     # The first answer is computed before anything is printed: a mistake leaves no half object.
-    entries = (
-        as_json_text({"query": t, "answer": a, "error_bar": a.error_bar}) for t, a in answers
-    )
+    entries = (as_json_text(_entry(text, answer)) for text, answer in answers)
     first = next(entries, "")
+    if not first and asked.faults:
+        return
+    out = sys.stdout
     out.write('{"answers": [' + first)
     out.writelines(f", {entry}" for entry in entries)
-    out.write("]}\n")
+    out.write("]" + (f', "faults": {as_json_text(asked.faults)}' if asked.faults else "") + "}\n")
 
 
-def _bar(answer: Answer) -> str:
-    return "" if answer.error_bar is None else f"±{answer.error_bar:.6f}"
+def _entry(text: str, answer: Answer) -> dict[str, object]:
+    return {
+        "query": text,
+        "answer": answer,
+        "error_bar": answer.error_bar,
+        "count": answer.count,
+        "is_estimated": answer.is_estimated,
+        **({"read_as": answer.read_as} if answer.read_as else {}),
+    }
+
+
+def _line(text: str, answer: Answer) -> str:
+    sign = "~" if answer.is_estimated else ""
+    share = "" if answer.error_bar is None else f"±{sign}{answer.error_bar:.6f}"
+    count = f"{answer.count:.0f}" + (
+        "" if answer.count_error_bar is None else f" ±{sign}{answer.count_error_bar:.0f}"
+    )
+    return f"{answer:.6f}\t{plain(text)}\t{share}\t{count}"

@@ -1,18 +1,27 @@
 """One question: what fraction of people meet at least r of these k conditions?"""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from thresher.errors import QueryError
-from thresher.queries.condition import Condition, code_of
-from thresher.queries.language import parse, written
+from thresher.queries.condition import Condition
+from thresher.queries.language import parse, value_codes
+from thresher.queries.naming import code_named, feature_named
 from thresher.queries.threshold import Threshold
+from thresher.queries.writing import written
 from thresher.schema import Schema
+from thresher.wording import shown
 
 
 @dataclass(frozen=True)
 class Query:
     """At least r of these conditions hold.
+
+    Attributes:
+        conditions: The conditions.
+        r: How many of them must hold.
+        read_as: The query as it was read, where its text named ends of ranges that are not ends of
+            bins; None where it was read to the letter.
 
     Example:
         >>> from thresher.data import datasets
@@ -24,40 +33,56 @@ class Query:
 
     conditions: tuple[Condition, ...]
     r: int
+    read_as: str | None = field(default=None, compare=False, repr=False)
 
-    def __init__(self, conditions: Iterable[Condition], r: int | None = None) -> None:
+    def __init__(
+        self, conditions: Iterable[Condition], r: int | None = None, read_as: str | None = None
+    ) -> None:
         object.__setattr__(self, "conditions", tuple(conditions))
+        object.__setattr__(self, "read_as", read_as)
         # The rules of a threshold (k ≥ 1, distinct features, 1 ≤ r ≤ k) are those of a query.
         object.__setattr__(self, "r", Threshold((c.feature for c in self.conditions), r).r)
 
     @classmethod
     def where(cls, schema: Schema, wanted: Mapping[str, object], r: int | None = None) -> "Query":
-        """A query from values: `{"race": "Black", "age": range(65, 85)}`.
+        """A query from values: `{"race": "Black", "age": range(65, 85), "pay": "1000.."}`.
 
         Args:
             schema: The features.
-            wanted: For each feature a value, or a set, list or range of values.
+            wanted: For each feature a value, a range as text, or a set, list or range of values.
             r: How many must hold; all of them if not given.
         """
         conditions = []
         for name, value in wanted.items():
-            several = isinstance(value, Collection) and not isinstance(value, str | bytes)
-            values: Iterable[object] = value if several else (value,)  # type: ignore[assignment]
-            conditions.append(Condition(name, (code_of(schema, name, v) for v in values)))
+            if not isinstance(name, str):
+                raise QueryError(f"a query names its features by text, not by {shown(name)}")
+            feature = feature_named(schema, name)
+            if isinstance(value, str):
+                codes = value_codes(feature, value)
+            elif isinstance(value, Collection) and not isinstance(value, bytes):
+                codes = [code_named(feature, one) for one in value]
+            else:
+                codes = (code_named(feature, value),)
+            conditions.append(Condition(feature.name, codes))
         return cls(conditions, r)
 
     @classmethod
-    def trusted(cls, conditions: tuple[Condition, ...], r: int) -> "Query":
+    def trusted(
+        cls, conditions: tuple[Condition, ...], r: int, read_as: str | None = None
+    ) -> "Query":
         """A query whose conditions were checked before: for readers of millions of them."""
         query = object.__new__(cls)
         object.__setattr__(query, "conditions", conditions)
         object.__setattr__(query, "r", r)
+        object.__setattr__(query, "read_as", read_as)
         return query
 
     @classmethod
     def parse(cls, text: str, schema: Schema) -> "Query":
         """A query in the language of analysts; see `thresher.queries.language`."""
-        return cls(*parse(text, schema))
+        conditions, r, is_exact = parse(text, schema)
+        read_as = None if is_exact else written(conditions, r, schema, bins_as_ranges=True)
+        return cls(conditions, r, read_as)
 
     @property
     def k(self) -> int:

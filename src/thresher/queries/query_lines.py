@@ -1,15 +1,23 @@
 """Many queries in a file, one a line, read at speed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from thresher.errors import QueryError
 from thresher.queries.condition import Condition
 from thresher.queries.language import OPENING
 from thresher.queries.query import Query
+from thresher.queries.writing import written
 from thresher.schema import Schema
 
+Known = dict[str, tuple[Condition, bool]]
+"""Conditions by their texts, and whether each was read to the letter."""
 
-def read_queries(lines: Iterable[str], schema: Schema) -> Iterator[tuple[str, Query]]:
+
+def read_queries(
+    lines: Iterable[str],
+    schema: Schema,
+    report: Callable[[str, QueryError], None] | None = None,
+) -> Iterator[tuple[str, Query]]:
     """Read one query a line, with its text; blank lines and `# comments` are passed over.
 
     Conditions recur from line to line, so each text of one is parsed once and remembered.
@@ -17,9 +25,10 @@ def read_queries(lines: Iterable[str], schema: Schema) -> Iterator[tuple[str, Qu
     Args:
         lines: The lines.
         schema: The features.
+        report: Is told each line that is not a query, and what is wrong. The others are read.
 
     Raises:
-        QueryError: A line is not a query; the message names its number.
+        QueryError: A line is not a query, and there is no `report`. The message names its number.
 
     Example:
         >>> from thresher.data import datasets
@@ -27,39 +36,48 @@ def read_queries(lines: Iterable[str], schema: Schema) -> Iterator[tuple[str, Qu
         >>> [query.k for _, query in read_queries(lines, datasets.adult_schema())]
         [2, 1]
     """
-    known: dict[str, Condition] = {}
+    known: Known = {}
     for number, line in enumerate(lines, start=1):
         text = line.strip()
         if not text or text.startswith("#"):
             continue
         try:
-            yield text, _remembering(text, schema, known) or Query.parse(text, schema)
+            query = _remembering(text, schema, known) or Query.parse(text, schema)
         except QueryError as fault:
-            raise QueryError(f"line {number}: {fault}") from None
+            named = QueryError(f"line {number}: {fault}")
+            if report is None:
+                raise named from None
+            report(text, named)
+        else:
+            yield text, query
 
 
-def _remembering(text: str, schema: Schema, known: dict[str, Condition]) -> Query | None:
+def _remembering(text: str, schema: Schema, known: Known) -> Query | None:
     """The query of a plain line, or None where the parser must look at the whole of it."""
     if "{" in text:
         return None
     opening = OPENING.match(text)
     # A comma inside quotes leaves a part with an unclosed quote, which is no condition.
     parts = (text[opening.end() :] if opening else text).split(",")
-    conditions = []
+    conditions, is_exact = [], True
     for part in parts:
-        condition = known.get(part)
-        if condition is None:
+        found = known.get(part)
+        if found is None:
             # Such a part would be read as the opening of a query; inside a line it is none.
             if OPENING.match(part):
                 return None
             try:
-                [condition] = Query.parse(part, schema).conditions
+                query = Query.parse(part, schema)
             except QueryError:
                 return None
-            known[part] = condition
-        conditions.append(condition)
+            if query.k > 1:
+                return None
+            found = known[part] = query.conditions[0], query.read_as is None
+        conditions.append(found[0])
+        is_exact &= found[1]
     k = len(conditions)
     r = k if not opening or opening[1] else 1 if opening[2] else int(opening[3])
     if not 1 <= r <= k or len({condition.feature for condition in conditions}) < k:
         return None
-    return Query.trusted(tuple(conditions), r)
+    read_as = None if is_exact else written(conditions, r, schema, bins_as_ranges=True)
+    return Query.trusted(tuple(conditions), r, read_as)

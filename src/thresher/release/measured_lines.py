@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from thresher.privacy.measurements import TableMeasurement, measured_queries, measured_tables
 from thresher.queries.condition import Condition
-from thresher.queries.language import written
 from thresher.queries.threshold import Threshold
+from thresher.queries.writing import written
 from thresher.release.spreadsheet import safe_cell
 from thresher.schema import Schema
 

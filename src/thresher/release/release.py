@@ -4,6 +4,8 @@ A release has public contents only: the schema, the measurements and their noise
 they cost, and the source of its answers. Using it costs no privacy, however often.
 """
 
+import math
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -31,6 +33,7 @@ from thresher.release.uncertainty import Uncertainty
 from thresher.release.writing import save
 from thresher.schema import Schema
 from thresher.tables import MEMORY_CEILING, check_fits, slabs_of
+from thresher.wording import shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,36 +109,73 @@ class Release:
             f"{len(self.measurements)} measurements, answers from {self.source.kind})"
         )
 
-    def answer(self, query: Query | str) -> Answer:
+    def answer(self, query: Query | str | Mapping[str, object]) -> Answer:
         """The fraction of people who meet a query, with its margin of error (`error_bar`).
 
         Args:
-            query: A query, or its text: `"2 of: race=Black, sex=Female, income=>50K"`.
+            query: A query, its text (`"2 of: race=Black, sex=Female, income=>50K"`), or values that
+                all must hold (`{"race": "Black", "age": "65.."}`).
         """
         checked = self._checked(query)
         [share] = self.source.queries((checked,))
-        return Answer(share, self._uncertainty.margin_of_error(checked, share))
+        return self._answer(checked, share)
 
-    def answer_many(self, queries: Iterable[Query | str]) -> Iterator[Answer]:
-        """The answers to many queries, in order, streaming."""
-        return self.answer_trusted(self._checked(query) for query in queries)
+    def answer_many(
+        self, queries: Iterable[Query | str | Mapping[str, object]]
+    ) -> Iterator[Answer]:
+        """The answers to many queries, in order, streaming.
+
+        A query that cannot be answered does not stop the others: its answer is NaN, and says in
+        `fault` what is wrong.
+        """
+        faults: deque[Answer | None] = deque()
+
+        def good() -> Iterator[Query]:
+            for query in queries:
+                try:
+                    checked = self._checked(query)
+                except QueryError as fault:
+                    faults.append(Answer(math.nan, n=self.n, fault=str(fault)))
+                else:
+                    faults.append(None)
+                    yield checked
+
+        for answer in self.answer_trusted(good()):
+            while (bad := faults.popleft()) is not None:
+                yield bad
+            yield answer
+        yield from (bad for bad in faults if bad is not None)
 
     def answer_trusted(self, queries: Iterable[Query]) -> Iterator[Answer]:
-        """The same as `answer_many`, for queries that were checked against the schema before."""
+        """The same as `answer_many`, for queries that were checked by `check` before."""
         asked, answered = tee(queries)
-        margin_of_error = self._uncertainty.margin_of_error
         for share, query in zip(self.source.queries(asked), answered, strict=False):
-            yield Answer(share, margin_of_error(query, share))
+            yield self._answer(query, share)
+
+    def check(self, query: Query) -> None:
+        """Raise a QueryError unless the release can answer a query."""
+        query.check(self.schema)
+        self.source.check(query)
+
+    def _answer(self, query: Query, share: float) -> Answer:
+        margin, is_estimated = self._uncertainty.margin_of_error(query, share)
+        return Answer(share, margin, self.n, is_estimated, query.read_as)
 
     @cached_property
     def _uncertainty(self) -> Uncertainty:
         variances = self.source.variances(self.measurements, self.workload)
         return Uncertainty(variances, self.n_sigma / self.n)
 
-    def _checked(self, query: Query | str) -> Query:
+    def _checked(self, query: Query | str | Mapping[str, object]) -> Query:
         if isinstance(query, str):
-            return Query.parse(query, self.schema)
-        query.check(self.schema)
+            query = Query.parse(query, self.schema)
+        elif isinstance(query, Mapping):
+            query = Query.where(self.schema, query)
+        elif not isinstance(query, Query):
+            raise QueryError(
+                f"a query is text, a Query, or a dictionary of values, not {shown(query)}"
+            )
+        self.check(query)
         return query
 
     def answer_all(self, workload: Workload | None = None) -> "AllAnswers":

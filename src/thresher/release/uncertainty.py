@@ -92,8 +92,8 @@ class Uncertainty:
         # Streams of millions of queries pass here, so each kind is worked out once.
         self._kind_margins = lru_cache(REMEMBERED)(self._of_kind)
 
-    def margin_of_error(self, query: Query, answer: float) -> float | None:
-        """The margin of error of the answer to a query; None if nothing is known about it."""
+    def margin_of_error(self, query: Query, answer: float) -> tuple[float | None, bool]:
+        """The margin of error of an answer, None if nothing is known; whether it is estimated."""
         codes = tuple(map(_codes_of, query.conditions))
         names = tuple(map(_feature_of, query.conditions))
         margin, measured = self._kind_margins(names, tuple(map(len, codes)), query.r)
@@ -104,8 +104,8 @@ class Uncertainty:
         # The truth is between 0 and 1, so no error is larger than this.
         largest = answer if answer > 0.5 else 1.0 - answer
         if margin < largest:
-            return margin
-        return largest if margin < math.inf else None
+            return margin, False
+        return (largest if margin < math.inf else None), False
 
     def _of_kind(
         self, names: tuple[str, ...], allowed: tuple[int, ...], r: int

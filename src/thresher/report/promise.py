@@ -4,30 +4,32 @@ import json
 
 from thresher.privacy.budget import epsilon_of
 from thresher.release import Release
-from thresher.release.promise import NOT_PRIVATE, promise_of
-from thresher.report.drawing import percent
-from thresher.report.markup import Markup, details, section, table, tag
+from thresher.release.promise import promise_of
+from thresher.report.wording import percent
 
 
 def in_short(release: Release) -> str:
-    """The release in one sentence."""
-    work = release.workload
-    thresholds = "1 threshold" if len(work) == 1 else f"{len(work):,} thresholds"
+    """The release in one line."""
     number = f"{'about ' if release.n_sigma else ''}{release.n:,} {release.unit.counted}"
     return (
-        f"Made from {number} with {len(release.schema)} features, for {thresholds} "
-        f"({work.query_count:,} queries), with ε = {release.epsilon:.4g} and "
-        f"δ = {float(release.delta):.2g}."
+        f"{number} · {len(release.schema)} features · ε = {release.epsilon:.4g}, "
+        f"δ = {float(release.delta):.2g} · made {release.created[:10]}"
     )
 
 
-def promise(release: Release) -> Markup:
-    """What is promised, to whom, and what is not."""
-    return section("The promise", *(tag("p", text) for text in promise_of(release)))
+def promise(release: Release) -> list[str]:
+    """What is promised, to whom, and what is not: paragraphs."""
+    if release.spent == 0:
+        return [*promise_of(release)]
+    return [
+        *promise_of(release),
+        "Reading this page, asking it any number of questions, and passing it on cost nothing "
+        "more: it was computed from the release, not from the records.",
+    ]
 
 
-def spent(release: Release) -> Markup:
-    """The budget, and what was used of it."""
+def spent(release: Release) -> tuple[list[tuple[str, str, str, str]], str]:
+    """The budget and what was used of it: lines of a table, and words below it."""
     budget, delta = release.budget, release.delta
     used = epsilon_of(release.spent, delta) if release.spent else 0.0
     stated = {"tight": "tight", "paper": "as in the paper", None: "stated as ρ"}
@@ -43,22 +45,16 @@ def spent(release: Release) -> Markup:
         if release.spent == 0
         else f"{percent(float(left / budget.rho))} of ρ was not spent."
     )
-    return section(
-        "The budget",
-        table(("", "ε", "δ", "ρ (zCDP)"), rows),
-        tag(
-            "p",
-            f"{words} Conversion between ρ and (ε, δ): "
-            f"{stated.get(budget.accounting, budget.accounting)}. Spending is counted in ρ, which "
-            "adds up exactly; the ε of what was spent is by the tight conversion. Reading this "
-            "page, asking the release, and drawing records from it cost nothing more.",
-        ),
+    return rows, (
+        f"{words} Conversion between ρ and (ε, δ): "
+        f"{stated.get(budget.accounting, budget.accounting)}. Spending is counted in ρ, which "
+        "adds up exactly; the ε of what was spent is by the tight conversion."
     )
 
 
-def made(release: Release) -> Markup:
+def made(release: Release) -> dict[str, str]:
     """Everything that somebody needs who makes it again."""
-    facts = {
+    return {
         "protects": f"whether {release.unit.described}",
         f"number of {release.unit.counted}": (
             f"measured, with noise of σ = {release.n_sigma:.4g}" if release.n_sigma else "public"
@@ -70,29 +66,15 @@ def made(release: Release) -> Markup:
         "schema": release.schema.fingerprint[:16],
         **{f"{name} version": version for name, version in release.versions.items()},
     }
+
+
+def workload(release: Release) -> str:
+    """The thresholds that it was made for, by their shapes."""
     shapes: dict[tuple[int, int], int] = {}
     for threshold in release.workload:
         shapes[threshold.r, threshold.k] = shapes.get((threshold.r, threshold.k), 0) + 1
     mix = ", ".join(f"{count:,} × {r} of {k}" for (r, k), count in sorted(shapes.items()))
-    features = ((feature.name, feature.kind, f"{feature.size:,}") for feature in release.schema)
-    return section(
-        "How it was made",
-        table(("setting", "value"), ((key, tag("span", value)) for key, value in facts.items())),
-        tag("p", f"Workload: {mix} ({release.workload.query_count:,} queries)."),
-        details(
-            f"The {len(release.schema)} features", table(("feature", "kind", "values"), features)
-        ),
-    )
-
-
-def insecure() -> Markup:
-    """A warning about noise that can be made again."""
-    return tag(
-        "p",
-        tag("strong", "Not private. "),
-        NOT_PRIVATE,
-        class_="warning",
-    )
+    return f"{mix} ({release.workload.query_count:,} queries)"
 
 
 def _plain(value: object) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.schema.cells import codes_by_spelling, number_of, spelling
-from thresher.schema.feature import CLIP, Codes, Feature
+from thresher.schema.feature import CLIP, Between, Codes, Feature
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +79,9 @@ class Boolean(Feature):
         truth = None if said is None else truth_of(said)
         return None if truth is None else int(truth)
 
-    def codes_between(self, low: object, high: object) -> range | None:
+    def between(
+        self, low: object, high: object, *, after: bool = False, before: bool = False
+    ) -> Between | None:
         return None
 
     def encode(self, column: "pa.Array") -> Codes:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.schema.cells import codes_by_spelling, spelling
-from thresher.schema.feature import CLIP, LABEL_RULE, Codes, Feature
+from thresher.schema.feature import CLIP, LABEL_RULE, Between, Codes, Feature
 from thresher.schema.labels import is_label
 from thresher.wording import shown
 
@@ -94,13 +94,17 @@ class Categorical(Feature):
         said = spelling(value)
         return None if said is None else self._by_spelling.get(said)
 
-    def codes_between(self, low: object, high: object) -> range | None:
+    def between(
+        self, low: object, high: object, *, after: bool = False, before: bool = False
+    ) -> Between | None:
         last = len(self.categories) - 1
         begin = 0 if low is None else self.code_of(low)
         end = last if high is None else self.code_of(high)
         if not self.ordered or begin is None or end is None or max(begin, end) > last:
             return None
-        return range(begin, end + 1)
+        begin += low is not None and after
+        end -= high is not None and before
+        return Between(range(begin, end + 1), is_exact=True)
 
     def encode(self, column: "pa.Array") -> Codes:
         # Imported here, since Arrow takes long to load and most commands read no column.

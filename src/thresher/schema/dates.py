@@ -92,12 +92,17 @@ class Dates(Scale):
         said = spelling(value)
         return math.nan if said is None else day_of(said, self.step)
 
-    def _ends(self, low: object, high: object) -> tuple[float, float]:
+    def _ends(
+        self, low: object, high: object, after: bool, before: bool
+    ) -> tuple[float, float]:
         first, last = (period_of(spelling(end) or "") for end in (low, high))
-        return (
-            -math.inf if low is None else math.nan if first is None else float(first.first),
-            math.inf if high is None else math.nan if last is None else float(last.last),
-        )
+        begin = math.nan if first is None else first.last + 1.0 if after else float(first.first)
+        end = math.nan if last is None else float(last.first) if before else last.last + 1.0
+        return -math.inf if low is None else begin, math.inf if high is None else end
+
+    @property
+    def _line(self) -> npt.NDArray[np.float64]:
+        return self._edges.astype(np.float64)
 
     def _says_value(self, text: str) -> bool:
         return super()._says_value(text) or period_of(text) is not None

@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,18 @@ Codes = npt.NDArray[np.unsignedinteger[Any]]
 
 CLIP = "clip"
 LABEL_RULE = "text without blanks at its ends and without control characters"
+
+
+class Between(NamedTuple):
+    """The codes between two ends of a range.
+
+    Attributes:
+        codes: The codes.
+        is_exact: Whether the codes cover the range and nothing else: its ends are ends of bins.
+    """
+
+    codes: range
+    is_exact: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,11 +119,24 @@ class Feature(ABC):
         """The code of a value of the domain, or None where there is none."""
 
     @abstractmethod
-    def codes_between(self, low: object, high: object) -> range | None:
-        """The codes from one value to another, both included; an end that is None is open.
+    def between(
+        self, low: object, high: object, *, after: bool = False, before: bool = False
+    ) -> Between | None:
+        """The codes from one value to another; an end that is None is open.
+
+        Both ends belong to the range, except that numbers in bins are below `high`, as the numbers
+        of a bin are below its upper edge. So `..x` and `x..` share no bin. An end inside of a bin
+        moves to the nearest edge, the lower one if both are as near. If both ends would move to the
+        same edge, the range is the bin that has most of it; a range with an open end is empty then.
 
         None if the feature has no order, or an end is none of its values. A number or a date
         outside the domain is an end, too.
+
+        Args:
+            low: The first value.
+            high: The last value.
+            after: Whether the range begins after `low` instead.
+            before: Whether it ends before `high` instead.
         """
 
     @abstractmethod

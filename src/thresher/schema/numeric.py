@@ -55,12 +55,15 @@ class Numeric(Scale):
         number: Any = without_numpy(value)
         return float(number) if is_number(number) else math.nan
 
-    def _ends(self, low: object, high: object) -> tuple[float, float]:
-        return self._end(low, -math.inf), self._end(high, math.inf)
+    def _ends(
+        self, low: object, high: object, after: bool, before: bool
+    ) -> tuple[float, float]:
+        return (
+            -math.inf if low is None else self._end(low),
+            math.inf if high is None else self._end(high),
+        )
 
-    def _end(self, value: object, open_end: float) -> float:
-        if value is None:
-            return open_end
+    def _end(self, value: object) -> float:
         if isinstance(value, str):
             return amount_of(value, self.written)
         number = without_numpy(value)
@@ -126,9 +129,18 @@ class IntegerRange(Numeric):
         place = super()._place(value)
         return place if place == np.floor(place) else math.nan
 
-    def _end(self, value: object, open_end: float) -> float:
-        end = super()._end(value, open_end)
-        return float(np.ceil(end)) if open_end < 0 else end
+    def _ends(
+        self, low: object, high: object, after: bool, before: bool
+    ) -> tuple[float, float]:
+        first, last = super()._ends(low, high, after, before)
+        return (
+            float(np.floor(first) + 1 if after else np.ceil(first)),
+            float(np.ceil(last) if before else np.floor(last) + 1),
+        )
+
+    @cached_property
+    def _line(self) -> npt.NDArray[np.float64]:
+        return np.arange(self.low, self.high + 2, dtype=np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,6 +234,10 @@ class Bins(Numeric):
     @property
     def _steps(self) -> int:
         return len(self.edges) - 1
+
+    @cached_property
+    def _line(self) -> npt.NDArray[np.float64]:
+        return np.asarray(self.edges)
 
     def _beyond(self, places: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
         return places >= self.edges[-1]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.schema.cells import codes_by_spelling
-from thresher.schema.feature import CLIP, Codes, Feature
+from thresher.schema.feature import CLIP, Between, Codes, Feature
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,15 +58,23 @@ class Scale(Feature):
             return None
         return int(self._clipped_codes(place)[0])
 
-    def codes_between(self, low: object, high: object) -> range | None:
-        first, last = self._ends(low, high)
+    def between(
+        self, low: object, high: object, *, after: bool = False, before: bool = False
+    ) -> Between | None:
+        first, last = self._ends(low, high, after, before)
         if np.isnan(first) or np.isnan(last):
             return None
-        ends = np.array([first, last], dtype=float)
-        if last < self._low or self._beyond(ends)[0] or last < first:
-            return range(0)
-        begin, end = self._clipped_codes(ends)
-        return range(int(begin), int(end) + 1)
+        edges = self._line
+        if first >= last or last <= edges[0] or first >= edges[-1]:
+            return Between(range(0), is_exact=True)
+        ends = np.clip([first, last], edges[0], edges[-1]).tolist()
+        begin, end = (_nearest(edges, place) for place in ends)
+        is_exact = [edges[begin], edges[end]] == ends
+        if begin == end and low is not None and high is not None:
+            middle = ends[0] / 2 + ends[1] / 2
+            begin = int(np.clip(np.searchsorted(edges, middle, "right") - 1, 0, self._steps - 1))
+            end = begin + 1
+        return Between(range(begin, end), is_exact)
 
     @cached_property
     def _by_spelling(self) -> Mapping[str, int]:
@@ -81,8 +89,15 @@ class Scale(Feature):
         """The place of a value that a schema or a query names, or NaN."""
 
     @abstractmethod
-    def _ends(self, low: object, high: object) -> tuple[float, float]:
-        """The ends of a range, NaN where a value is none; None stands for an open end."""
+    def _ends(
+        self, low: object, high: object, after: bool, before: bool
+    ) -> tuple[float, float]:
+        """Where a range begins, and the first place behind it; NaN where a value is none."""
+
+    @property
+    @abstractmethod
+    def _line(self) -> npt.NDArray[np.float64]:
+        """The place at which each code begins, and the place behind all."""
 
     @property
     @abstractmethod
@@ -98,3 +113,12 @@ class Scale(Feature):
 
     @abstractmethod
     def _clipped_codes(self, places: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]: ...
+
+
+def _nearest(edges: npt.NDArray[np.float64], place: float) -> int:
+    """The edge that is nearest to a place between the first and the last of them."""
+    above = int(np.searchsorted(edges, place))
+    if float(edges[above]) == place:
+        return above
+    is_nearer = float(edges[above]) - place < place - float(edges[above - 1])
+    return above if is_nearer else above - 1

@@ -15,7 +15,7 @@ from thresher.service import answers, models
 from thresher.service.desk import Desk, as_json
 from thresher.service.guard import Guard
 from thresher.service.limits import Limits
-from thresher.service.pages import Page, address_of, index_page, plain_page
+from thresher.service.pages import address_of, explorer_page, index_page
 from thresher.service.refusal import Refused, refuse_in_one_shape
 from thresher.service.releases import summary_of
 from thresher.service.worker import Worker
@@ -31,8 +31,6 @@ REFUSED: dict[int | str, dict[str, Any]] = {
 def application(
     releases: Mapping[str, Release],
     limits: Limits | None = None,
-    *,
-    page: Page = plain_page,
     hosts: Collection[str] = (),
 ) -> FastAPI:
     """The service as an ASGI application.
@@ -40,7 +38,6 @@ def application(
     Args:
         releases: The releases, by the names that they have in addresses.
         limits: How much one request may ask for.
-        page: What makes the page of a release.
         hosts: The names that requests may be sent to; empty for any.
 
     Example:
@@ -60,7 +57,7 @@ def application(
         docs_url=None, redoc_url=None,
     )  # fmt: skip
     desk = Desk(releases, worker)
-    app.include_router(_pages(desk, page))
+    app.include_router(_pages(desk))
     app.include_router(_facts(desk), prefix="/v1", responses=REFUSED)
     app.include_router(_answers(desk, limits), prefix="/v1", responses=REFUSED)
     app.add_middleware(Guard, limits=limits, hosts=hosts)
@@ -68,7 +65,7 @@ def application(
     return app
 
 
-def _pages(desk: Desk, page: Page) -> APIRouter:
+def _pages(desk: Desk) -> APIRouter:
     router = APIRouter(include_in_schema=False)
     made: dict[str, Response] = {}
 
@@ -82,7 +79,9 @@ def _pages(desk: Desk, page: Page) -> APIRouter:
     async def explore(release: ReleaseName) -> Response:
         shown = desk.release(release)
         if release not in made:
-            made[release] = await desk.worker.run(lambda _: HTMLResponse(page(shown)))
+            made[release] = await desk.worker.run(
+                lambda _: HTMLResponse(explorer_page(release, shown))
+            )
         return made[release]
 
     return router

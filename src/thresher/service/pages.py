@@ -1,20 +1,26 @@
-"""The pages for people: a list of the releases, and a page for each."""
+"""The pages for people: the explorer of each release, and a list of the releases."""
 
-from collections.abc import Callable, Mapping
-from html import escape
+from collections.abc import Mapping
 from urllib.parse import quote
 
+from jinja2 import Environment
+
 from thresher.release import Release
-from thresher.release.promise import NOT_PRIVATE, promise_of
+from thresher.report import Imprint, release_page
 
-Page = Callable[[Release], str]
-"""Makes the whole HTML page of a release."""
-
-_HEAD = (
-    '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-    '<meta name="viewport" content="width=device-width"><title>{title}</title></head>'
-    "<body><main><h1>{title}</h1>\n"
-)
+_INDEX = Environment(autoescape=True).from_string("""<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>Releases</title></head><body><main><h1>Releases</h1>
+<ul>
+{% for name, address, release in listed %}
+<li><a href="{{ address }}">{{ name }}</a>: {{ "{:,}".format(release.n) }} \
+{{ release.unit.counted }}, {{ release.schema|length }} features, \
+ε = {{ "%.4g"|format(release.epsilon) }}</li>
+{% endfor %}
+</ul>
+<p>Programs use the API: <a href="/openapi.json">its description</a>.</p>
+</main></body></html>
+""")
 
 
 def address_of(name: str) -> str:
@@ -29,29 +35,10 @@ def address_of(name: str) -> str:
 
 def index_page(releases: Mapping[str, Release]) -> str:
     """A page that lists the releases."""
-    lines = [
-        f'<li><a href="{address_of(name)}">{escape(name)}</a>: '
-        f"{release.n:,} {release.unit.counted}, {len(release.schema)} features, "
-        f"ε = {release.epsilon:.4g}</li>"
-        for name, release in releases.items()
-    ]
-    return (
-        _HEAD.format(title="Releases")
-        + f"<ul>{''.join(lines)}</ul>\n"
-        + '<p>Programs use the API; <a href="/openapi.json">its description</a>.</p>'
-        + "</main></body></html>\n"
-    )
+    listed = [(name, address_of(name), release) for name, release in releases.items()]
+    return _INDEX.render(listed=listed)
 
 
-def plain_page(release: Release) -> str:
-    """A page that says what a release promises, and which features it has."""
-    warning = () if release.is_secure else (f"Not private. {NOT_PRIVATE}",)
-    paragraphs = "".join(f"<p>{escape(text)}</p>\n" for text in (*warning, *promise_of(release)))
-    features = "".join(
-        f"<li>{escape(feature.name)} ({feature.kind}, {feature.size:,} values)</li>"
-        for feature in release.schema
-    )
-    return (
-        _HEAD.format(title="A release of thresher")
-        + f"{paragraphs}<h2>Features</h2><ul>{features}</ul></main></body></html>\n"
-    )
+def explorer_page(name: str, release: Release) -> str:
+    """The page of a release, which answers in the browser."""
+    return release_page(release, Imprint(name=name))

@@ -12,7 +12,6 @@ from thresher.errors import ParameterError
 from thresher.release import Release
 from thresher.service.api import application
 from thresher.service.limits import Limits
-from thresher.service.pages import Page, plain_page
 
 LOOPBACK = "127.0.0.1"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
@@ -24,7 +23,6 @@ def serve(
     host: str = LOOPBACK,
     port: int = 8000,
     limits: Limits | None = None,
-    page: Page = plain_page,
     started: Callable[[str], None] = lambda address: None,
 ) -> None:
     """Serve releases until SIGTERM or Ctrl-C. Requests under way are finished first.
@@ -34,7 +32,6 @@ def serve(
         host: The address to listen on. Only this machine can ask for the loopback address.
         port: The port; 0 for any that is free.
         limits: How much one request may ask for.
-        page: What makes the page of a release.
         started: Is told the address, when the service listens.
     """
     limits = limits or Limits()
@@ -42,7 +39,7 @@ def serve(
     shown = f"[{host}]" if ":" in host else host
     hosts = {*LOOPBACK_NAMES, shown} if _is_loopback(host) else ()
     settings = uvicorn.Config(
-        application(releases, limits, page=page, hosts=hosts),
+        application(releases, limits, hosts),
         log_config=None, access_log=False, server_header=False, timeout_keep_alive=30,
         timeout_graceful_shutdown=int(limits.seconds) + 5,
     )  # fmt: skip

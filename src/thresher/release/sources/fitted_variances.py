@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
 from operator import and_, itemgetter
+from typing import Any
 
 import numpy as np
 
@@ -96,6 +97,36 @@ class FittedVariances:
             codes = {c.feature: c.codes for c in conditions}
             found[tuple(codes[name] for name in kind.features)] = variance
         return found
+
+    def facts(self) -> Mapping[str, Any]:
+        """All that its variances follow from: features by their places, as plain values."""
+
+        def tables(some: Mapping[Threshold, float]) -> list[Mapping[str, Any]]:
+            return [
+                {"features": self._places(t.features), "r": t.r, "variance": variance}
+                for t, variance in some.items()
+            ]
+
+        return {
+            "tables": tables(self._cells),
+            "clamped": tables(self._clamped),
+            "queries": [
+                {
+                    "conditions": [
+                        {"feature": self._schema.index(c.feature), "codes": list(c.codes)}
+                        for c in conditions
+                    ],
+                    "r": threshold.r,
+                    "variance": variance,
+                }
+                for threshold, alike in self._queries.items()
+                for conditions, variance in alike.items()
+            ],
+            "most_expanded": MOST_EXPANDED,
+        }
+
+    def _places(self, features: Iterable[str]) -> list[int]:
+        return [self._schema.index(name) for name in features]
 
     def _per_cell(self, features: tuple[str, ...], sizes: tuple[int, ...], r: int) -> float:
         """The variance of an answer per unit of `variance_in_cells`."""

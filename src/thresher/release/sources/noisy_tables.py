@@ -61,6 +61,13 @@ class NoisyTables:
             )
         return found
 
+    def check(self, query: Query) -> None:
+        """Raise a QueryError unless a table that was measured has the answer."""
+        measured = self.measured(query.threshold)
+        single = all(len(condition.codes) == 1 for condition in query.conditions)
+        if query.r < query.k and measured.threshold == query.threshold and not single:
+            raise QueryError("this release answers r-of-k queries only for single values")
+
     def variances(
         self, measurements: Sequence[Measurement], workload: Workload
     ) -> "NoisyTableVariances":
@@ -91,12 +98,11 @@ class NoisyTables:
 
     def _query(self, query: Query) -> float:
         query.check(self.schema)
+        self.check(query)
         threshold = query.threshold
         measured, noisy = self._counts(threshold)
         allowed = [list(condition.codes) for condition in query.conditions]
         if query.r == query.k or measured.threshold == threshold:
-            if query.r < query.k and any(len(codes) != 1 for codes in allowed):
-                raise QueryError("this release answers r-of-k queries only for single values")
             total = noisy[np.ix_(*allowed)].sum() if all(allowed) else 0
         else:
             matches = np.zeros(noisy.shape, dtype=np.int16)

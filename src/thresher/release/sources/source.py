@@ -36,6 +36,10 @@ class AnswerSource(Protocol):
         """The answers to single queries, in order, one after the other."""
         ...
 
+    def check(self, query: Query) -> None:
+        """Raise a QueryError unless it can answer a query, whose features and codes are right."""
+        ...
+
     def variances(self, measurements: Sequence[Measurement], workload: Workload) -> Variances:
         """The variances of the errors of its answers.
 

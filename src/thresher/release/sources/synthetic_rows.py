@@ -56,6 +56,9 @@ class SyntheticRows:
         """In batches."""
         return answer_queries(self.rows, self.schema, queries)
 
+    def check(self, query: Query) -> None:
+        """Any query has an answer."""
+
     def variances(self, measurements: Sequence[Measurement], workload: Workload) -> FittedVariances:
         """By what D' was fitted to. The prediction error is about the workload's queries."""
         return FittedVariances(
