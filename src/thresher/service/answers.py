@@ -1,13 +1,11 @@
 """What requests are answered with: computed in the worker's thread, as plain JSON values."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from thresher.errors import ThresherError
-from thresher.queries.query import Query
 from thresher.release import Answer, Release
 from thresher.release.spreadsheet import spreadsheet_safe
-from thresher.service.refusal import words_of
+from thresher.service.refusal import CODES, first_line
 from thresher.service.worker import Deadline
 
 TOGETHER = 200
@@ -21,7 +19,7 @@ def answer_one(release: Release, text: str) -> dict[str, Any]:
         release: The release.
         text: The query.
     """
-    return _answered(release, text, release.answer(text))
+    return _answered(text, release.answer(text))
 
 
 def answer_many(
@@ -37,47 +35,22 @@ def answer_many(
     found: list[dict[str, Any]] = []
     for start in range(0, len(texts), TOGETHER):
         deadline.check()
-        found.extend(_each(release, texts[start : start + TOGETHER]))
+        some = texts[start : start + TOGETHER]
+        found.extend(map(_answered, some, release.answer_many(some)))
     return {"answers": found}
 
 
-def _each(release: Release, texts: Sequence[str]) -> Iterator[dict[str, Any]]:
-    read = [_read(release, text) for text in texts]
-    good = [query for query in read if isinstance(query, Query)]
-    answers: Iterator[Answer | str]
-    try:
-        answers = iter([*release.answer_trusted(good)])
-    except ThresherError:  # this release cannot answer one of them
-        answers = iter([_tried(release, query) for query in good])
-    for text, query in zip(texts, read, strict=True):
-        found = next(answers) if isinstance(query, Query) else query
-        if isinstance(found, Answer):
-            yield _answered(release, text, found)
-        else:
-            yield {"query": text, "error": {"code": "invalid", "message": found}}
-
-
-def _read(release: Release, text: str) -> Query | str:
-    """A query, or what is wrong with it."""
-    try:
-        return Query.parse(text, release.schema)
-    except ThresherError as fault:
-        return words_of(fault)
-
-
-def _tried(release: Release, query: Query) -> Answer | str:
-    try:
-        return release.answer(query)
-    except ThresherError as fault:
-        return words_of(fault)
-
-
-def _answered(release: Release, text: str, answer: Answer) -> dict[str, Any]:
+def _answered(text: str, answer: Answer) -> dict[str, Any]:
+    if answer.fault is not None:
+        return {"query": text, "error": {"code": CODES[422], "message": first_line(answer.fault)}}
     return {
         "query": text,
         "answer": float(answer),
         "error_bar": answer.error_bar,
-        "count": float(answer) * release.n,
+        "count": answer.count,
+        "count_error_bar": answer.count_error_bar,
+        "is_estimated": answer.is_estimated,
+        "read_as": answer.read_as,
     }
 
 

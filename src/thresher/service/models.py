@@ -37,6 +37,9 @@ class AnswerFound(BaseModel):
         description="The margin of error at 95 %; null where nothing is known about it."
     )
     count: float = Field(description="The share times `n`.")
+    count_error_bar: float | None = Field(description="The margin of error of the count.")
+    is_estimated: bool = Field(description="Whether the margin of error is an estimate.")
+    read_as: str | None = Field(description="How the query was read, if not to the letter.")
 
 
 class AnswerRefused(BaseModel):

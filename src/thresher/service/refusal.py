@@ -63,9 +63,9 @@ class Refusal(HTTPException):
         return JSONResponse({"error": fault}, self.status_code, self.headers)
 
 
-def words_of(fault: ThresherError) -> str:
+def first_line(words: str) -> str:
     """The first line of an error; a mistake in a query has a picture of its place below it."""
-    return str(fault).partition("\n  ")[0]
+    return words.partition("\n  ")[0]
 
 
 def refuse_in_one_shape(app: FastAPI) -> None:
@@ -80,7 +80,7 @@ def refuse_in_one_shape(app: FastAPI) -> None:
 
     async def by_library(request: Request, fault: Exception) -> Response:
         assert isinstance(fault, ThresherError)
-        return Refusal(422, words_of(fault)).response()
+        return Refusal(422, first_line(str(fault))).response()
 
     async def by_model(request: Request, fault: Exception) -> Response:
         assert isinstance(fault, RequestValidationError)
