@@ -83,6 +83,6 @@ def sampled_csv(release: Release, rows: int, seed: int | None, labels: bool) -> 
 
 
 def _plain(value: Any) -> Any:
-    """A value of a column as JSON has it: a number, a truth value or a text."""
+    """A value of a column as JSON has it. What is no number, truth value or text is a day."""
     value = value.item() if hasattr(value, "item") else value
-    return value if isinstance(value, bool | int | float | str) else str(value)
+    return value if isinstance(value, bool | int | float | str) else str(value)[:10]
