@@ -52,7 +52,7 @@ def readme_of(release: "Release", files: set[str]) -> str:
         "With thresher installed, and `FOLDER` for the path of this folder:",
         "",
         f"    thresher answer FOLDER {shlex.quote(_example(release))}",
-        "    thresher report FOLDER",
+        "    thresher explore FOLDER     # a page to open in a browser",
         "",
         "In Python:",
         "",

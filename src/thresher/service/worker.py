@@ -65,7 +65,8 @@ class Worker:
         self._pool = self._pool or ThreadPoolExecutor(1, "answers")
         future = self._pool.submit(work, deadline)
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(future), seconds)
+            async with asyncio.timeout(seconds):
+                return await asyncio.wrap_future(future)
         except TimeoutError:
             # Work that has started goes on until it checks its deadline; its result is dropped.
             raise (_busy() if future.cancelled() else deadline.refusal()) from None
