@@ -21,11 +21,9 @@ COMMAND = [sys.executable, "-c", "from thresher.cli import main; main()", "serve
 
 
 @contextmanager
-def served():
-    process = subprocess.Popen(
-        [*COMMAND, "--port", "0", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True,
-    )  # fmt: skip
+def served(*options):
+    command = [*COMMAND, "--port", "0", "--json", *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         yield process, json.loads(process.stdout.readline())["address"]
     finally:
@@ -47,26 +45,39 @@ def test_many_ask_at_once():
         assert list(pool.map(ask, queries)) == [release.answer(query) for query in queries]
 
 
+BODY = b'{"queries": ["town=A"]}'
+HEAD = (
+    b"POST /v1/releases/tables/answers HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+    b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(BODY)
+)
+
+
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
 def test_a_request_under_way_is_finished_before_the_service_stops(stop):
-    body = b'{"queries": ["town=A"]}'
-    head = (
-        b"POST /v1/releases/tables/answers HTTP/1.1\r\nHost: localhost\r\n"
-        b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
-    )
     with served() as (process, address):
         place = ("127.0.0.1", urlsplit(address).port)
         with socket.create_connection(place) as asking:
-            asking.sendall(head + body[:5])
+            asking.sendall(HEAD + BODY[:5])
             urllib.request.urlopen(f"{address}v1/releases").close()  # so it has seen the request
             process.send_signal(stop)
             wait_until_refused(place)
-            asking.sendall(body[5:])
+            asking.sendall(BODY[5:])
             response = asking.makefile("rb").read()
         assert response.startswith(b"HTTP/1.1 200")
         assert b'"query": "town=A"' in response
         assert process.wait(20) == 0
         assert process.stderr.read().endswith("stopped\n")
+
+
+def test_a_body_that_never_comes_is_refused():
+    with (
+        served("--seconds", "0.1") as (_, address),
+        socket.create_connection(("127.0.0.1", urlsplit(address).port)) as asking,
+    ):
+        asking.sendall(HEAD + BODY[:5])
+        response = asking.makefile("rb").read()
+    assert response.startswith(b"HTTP/1.1 408")
+    assert b'"too_slow_to_read"' in response
 
 
 def wait_until_refused(place):
