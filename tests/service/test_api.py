@@ -1,5 +1,6 @@
 """The API: it says what the library says, and refuses in one shape."""
 
+import itertools
 import json
 import subprocess
 import sys
@@ -66,6 +67,19 @@ def test_a_release_of_noisy_tables_answers_what_it_can(client):
     )
 
 
+def test_a_table_has_every_cell_with_the_numbers_of_its_answer(client, releases):
+    release = releases["tables"]
+    found = client.get(f"{TABLES}/table", params={"feature": ["town", "pay"]}).json()
+    assert found["features"] == ["town", "pay"]
+    labels = [release.schema[name].labels for name in found["features"]]
+    assert [tuple(cell["values"]) for cell in found["cells"]] == list(itertools.product(*labels))
+    for cell in found["cells"]:
+        expected = release.answer(f"town={cell['values'][0]}, pay={cell['values'][1]}")
+        assert (cell["answer"], cell["error_bar"]) == (expected, expected.error_bar)
+    some = client.get(f"{TABLES}/table", params={"feature": "town", "where": "age=21"}).json()
+    assert some["cells"][1]["answer"] == release.answer("town=B, age=21")
+
+
 def test_a_sample_as_json_and_as_csv(client, releases):
     asked = {"rows": 5, "seed": 7}
     records = releases["tables"].sample(5, 7)
@@ -97,6 +111,25 @@ def test_a_sample_as_json_and_as_csv(client, releases):
         ("POST", f"{TABLES}/answers", {"content": b"[" * 1900}, 422, "invalid"),
         ("POST", f"{TABLES}/answers", {"content": b" " * 2001}, 413, "too_large"),
         ("POST", f"{TABLES}/answers", {"content": iter([b" " * 999] * 3)}, 413, "too_large"),
+        ("GET", f"{TABLES}/table", {}, 422, "invalid"),
+        ("GET", f"{TABLES}/table", {"params": {"feature": "shoe"}}, 422, "invalid"),
+        ("GET", f"{TABLES}/table", {"params": {"feature": ["age", "age"]}}, 422, "invalid"),
+        ("GET", f"{TABLES}/table", {"params": {"feature": list("abcd")}}, 422, "invalid"),
+        (
+            "GET",
+            f"{TABLES}/table",
+            {"params": {"feature": "age", "where": "age=20"}},
+            422,
+            "invalid",
+        ),
+        (
+            "GET",
+            f"{TABLES}/table",
+            {"params": {"feature": "age", "where": "any of: town=A, pay=none"}},
+            422,
+            "invalid",
+        ),
+        ("GET", f"{TABLES}/table", {"params": {"feature": ["age", "town"]}}, 422, "invalid"),
         ("GET", f"{TABLES}/sample", {"params": {"rows": 51}}, 422, "invalid"),
         ("GET", f"{TABLES}/sample", {"params": {"rows": 0}}, 422, "invalid"),
         ("GET", f"{TABLES}/sample", {"params": {"format": "xml"}}, 422, "invalid"),

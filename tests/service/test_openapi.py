@@ -33,7 +33,9 @@ def described():
             for parameter in operation.get("parameters", ()):
                 if parameter["name"] == "release":
                     parameter["schema"]["enum"] = list(NAMES)
-                if parameter["name"] == "query":
+                if parameter["name"] == "feature":
+                    parameter["schema"]["items"] = {"enum": ["age", "town", "pay", "shoe"]}
+                if parameter["name"] in ("query", "where"):
                     parameter["schema"] = {"anyOf": [parameter["schema"], {"enum": QUERIES}]}
     return app
 

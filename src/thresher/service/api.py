@@ -18,6 +18,7 @@ from thresher.service.limits import Limits
 from thresher.service.pages import address_of, explorer_page, index_page
 from thresher.service.refusal import Refused, refuse_in_one_shape
 from thresher.service.releases import summary_of
+from thresher.service.tables import table_of
 from thresher.service.worker import Worker
 
 SUMMARY = "Answers from releases of thresher. They cost no privacy: no record is ever read."
@@ -138,6 +139,21 @@ def _answers(desk: Desk, limits: Limits) -> APIRouter:
         """The answers to many queries. One that cannot be answered does not lose the others."""
         return await desk.json(
             release, lambda found, deadline: answers.answer_many(found, queries, deadline)
+        )
+
+    @router.get("/releases/{release}/table", response_model=models.Table)
+    async def table(
+        release: ReleaseName,
+        feature: Annotated[
+            list[str], Query(min_length=1, max_length=3, description="One to three features.")
+        ],
+        where: Annotated[
+            str | None, text, Query(description="Conditions that all hold, to count nobody else.")
+        ] = None,
+    ) -> Response:
+        """The shares of all combinations of the values of some features."""
+        return await desk.json(
+            release, lambda found, deadline: table_of(found, feature, where, limits.cells, deadline)
         )
 
     @router.get(

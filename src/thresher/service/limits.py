@@ -27,7 +27,7 @@ class Limits:
     queries: int = 1000
     characters: int = 5000
     rows: int = 10_000
-    cells: int = 50_000
+    cells: int = 20_000
     seconds: float = 10.0
     waiting: int = 256
 

@@ -28,17 +28,22 @@ class Listing(BaseModel):
     releases: list[Summary]
 
 
-class AnswerFound(BaseModel):
-    """The answer to a query."""
+class Numbers(BaseModel):
+    """A share and a count, with their margins of error."""
 
-    query: str
-    answer: float = Field(description="The share of people who meet the query.")
+    answer: float = Field(description="The share of people.")
     error_bar: float | None = Field(
         description="The margin of error at 95 %; null where nothing is known about it."
     )
     count: float = Field(description="The share times `n`.")
     count_error_bar: float | None = Field(description="The margin of error of the count.")
-    is_estimated: bool = Field(description="Whether the margin of error is an estimate.")
+    is_estimated: bool = Field(description="Whether the margins of error are estimates.")
+
+
+class AnswerFound(Numbers):
+    """The answer to a query."""
+
+    query: str
     read_as: str | None = Field(description="How the query was read, if not to the letter.")
 
 
@@ -53,6 +58,20 @@ class Answers(BaseModel):
     """The answers to many queries, in their order."""
 
     answers: list[AnswerFound | AnswerRefused]
+
+
+class Cell(Numbers):
+    """One combination of values."""
+
+    values: list[str] = Field(description="The labels, in the order of the features.")
+
+
+class Table(BaseModel):
+    """All combinations of the values of some features."""
+
+    features: list[str]
+    where: str | None
+    cells: list[Cell]
 
 
 class Sample(BaseModel):
