@@ -306,7 +306,9 @@ def test_mutated_lines_are_read_as_they_are_parsed(lines):
         assert found == list(zip(stripped, expected, strict=True))
 
 
-@pytest.mark.parametrize("run", [" ", "9", '"', "\\", "{", ",", "a ", "..", "1.", "in ", "and ", "_ "])
+@pytest.mark.parametrize(
+    "run", [" ", "9", '"', "\\", "{", ",", "a ", "..", "1.", "in ", "and ", "_ "]
+)
 def test_a_text_of_many_characters_is_read_in_one_pass(run):
     # Patterns that scan a run again from each of its characters would take hours here.
     for text in (run * 200_000, f"kind={run * 200_000}", f"kind{run * 200_000}x=a",

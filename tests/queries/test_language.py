@@ -182,9 +182,7 @@ ODD = Schema(
         Categorical(name="a", categories=("salt and pepper", "x", "X"), nulls="x", outside="x"),
         Categorical(name="b and c", categories=("y", "z"), nulls="y", outside="y"),
         Categorical(name="d>", categories=("1", "=1"), nulls="1", outside="1"),
-        Categorical(
-            name="grade", categories=("A", "B", "C"), nulls="A", outside="A", ordered=True
-        ),
+        Categorical(name="grade", categories=("A", "B", "C"), nulls="A", outside="A", ordered=True),
     ]
 )
 

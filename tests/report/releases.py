@@ -20,7 +20,7 @@ HOSTILE = (
 MECHANISMS = {
     "rap": th.RAP(epsilon=5.0, rounds=3, queries_per_round=4, synthetic_rows=40),
     "rap, not adaptive": th.RAP(epsilon=5.0, rounds=1, queries_per_round=20_000, synthetic_rows=20),
-    "tables": th.AdaptiveTables(epsilon=5.0, rounds=3, synthetic_rows=40),
+    "tables": th.AdaptiveTables(epsilon=5.0, delta=1e-6, rounds=3, synthetic_rows=40),
     "gaussian_joint": th.GaussianJoint(epsilon=5.0),
     "gaussian_per_query": th.GaussianPerQuery(epsilon=5.0),
     "all0": th.All0(epsilon=5.0),
@@ -42,6 +42,7 @@ def people(labels: tuple[str, ...] = ("north", "south", "west"), n: int = 400) -
                 name="since", low="2019-01-01", high="2019-12-31", step="month", nulls="2019-01"
             ),
             th.Boolean(name="smoker", nulls="false"),
+            *(th.Boolean(name=f"answer {i}", nulls="false") for i in range(4)),
         )
     )  # fmt: skip
     rng = np.random.default_rng(3)

@@ -220,3 +220,24 @@ def test_thousands_of_answers_of_the_page_are_those_of_python(browser, page_file
     for query, found in zip(queries, told, strict=True):
         assert found == pytest.approx(by_python(release, query), abs=1e-6)
     page.close()
+
+
+@pytest.mark.parametrize("name", ["rap", "gaussian_joint", "gaussian_per_query", "all0"])
+def test_every_view_of_every_kind_of_release_opens(name, browser, tmp_path):
+    data = people()
+    file = tmp_path / "page.html"
+    file.write_text(release_page(MECHANISMS[name].fit(data, workload(data.schema))), "utf-8")
+    page = browser.new_page(viewport=PHONE)
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    page.goto(file.as_uri())
+    page.wait_for_selector("body.ready")
+    for address in ("#ask", "#table", "#table?rows=0&columns=1&layers=5&percent=column&only=3:0",
+                    "#distribution?of=2&only=5:1", "#compare", "#report", "#promise",
+                    "#ask?if=99:1",
+                    "#table?rows=-1&percent=x&only=3:9-2", "#nonsense"):  # fmt: skip
+        page.evaluate("address => { location.hash = address }", address)
+        page.evaluate("() => new Promise(done => setTimeout(done, 50))")
+    assert faults == []
+    assert page.locator("h2:visible").count() > 0
+    page.close()

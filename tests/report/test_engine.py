@@ -19,11 +19,16 @@ QUERIES = 2_000
 pytestmark = pytest.mark.skipif(not shutil.which("node"), reason="needs node")
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
-def test_the_page_answers_as_the_command_does(name, tmp_path):
+UNITS = (th.Unit(), th.Unit("add-remove"))  # with the second, n is measured
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"), [*((name, UNITS[0]) for name in MECHANISMS), ("tables", UNITS[1])]
+)
+def test_the_page_answers_as_the_command_does(name, unit, tmp_path):
     data = people()
     release = MECHANISMS[name].fit(
-        data, workload(data.schema), randomness=th.InsecureSeededRandomness(5)
+        data, workload(data.schema), unit=unit, randomness=th.InsecureSeededRandomness(5)
     )
     payload = tmp_path / "payload"
     payload.write_text(packed(facts_of(release)))

@@ -5,6 +5,7 @@ import { labelOf } from "./format.js";
 import { range } from "./groups.js";
 
 const MANY = 24;
+const MOST_SHOWN = 500;
 
 /** A list of conditions with a button for one more. */
 export function Conditions({ release, conditions, change, noun = "Condition" }) {
@@ -110,11 +111,12 @@ function Checks({ feature, codes, change }) {
       {many && <input type="search" aria-label={`Find a value of ${feature.name}`} placeholder="Find a value" value={sought}
         onInput={(event) => setSought(event.target.value)} />}
       <div class={many ? "checks many" : "checks"} role="group" aria-label={`Values of ${feature.name}`} tabIndex={many ? 0 : undefined}>
-        {shown.map(([code, label]) => (
+        {shown.slice(0, MOST_SHOWN).map(([code, label]) => (
           <Check key={code} label={label} checked={chosen.has(code)} change={(on) => change(toggled(codes, code, on))} />
         ))}
       </div>
       <p class="small">
+        {shown.length > MOST_SHOWN && `The first ${MOST_SHOWN} are listed: type to find others. `}
         {codes.length} of {feature.labels.length} values chosen.{" "}
         <button type="button" class="quiet" onClick={() => change(feature.labels.map((_, code) => code).filter((code) => !chosen.has(code)))}>
           Choose the others instead

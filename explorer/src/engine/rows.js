@@ -30,6 +30,16 @@ export class Rows {
     return met;
   }
 
+  /** The share of people that D' has in each value of a feature. */
+  oneWay(feature, size) {
+    return Array.from({ length: size }, (_, code) => {
+      const column = this.offsets[feature] + code;
+      let sum = 0;
+      for (let i = this.starts[column]; i < this.starts[column + 1]; i++) sum += this.values[i];
+      return sum / this.count;
+    });
+  }
+
   answer({ conditions, r }) {
     const matches = conditions.map((condition) => this.met(condition));
     const sum = r === conditions.length ? sumOfProducts(matches) : sumOfThresholds(matches, r);

@@ -8,8 +8,8 @@ A query is `N of:`, `all of:` or `any of:` and conditions set apart by commas or
 an opening, all conditions must hold. A condition is `feature=value`, `feature!=value`,
 `feature in {a, b}`, `feature not in {a, b}`, or for numbers, dates and ordered categories a
 comparison `feature>=value` (or `>`, `<`, `<=`) or a range `feature=low..high`, either end of which
-is optional; a set may hold ranges. Case, blanks, hyphens and underscores are forgiven where only one
-name or value can be meant.
+is optional; a set may hold ranges. Case, blanks, hyphens and underscores are forgiven where only
+one name or value can be meant.
 
 Both ends of a range are included, except that numbers in bins are below the upper end, so that
 `..50000` and `50000..` share no bin. An end inside of a bin moves to the nearest edge of a bin. A
@@ -35,14 +35,10 @@ from thresher.wording import plain
 
 OPENING = re.compile(r"\s*(?:(all)|(any)|(\d{1,9}))\s+of\s*:", re.IGNORECASE)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_OPERATOR = re.compile(
-    r"\s*(!=|≠|>=|≥|<=|≤|=|<|>|not\s+in\s*(?=\{)|in\s*(?=\{))\s*", re.IGNORECASE
-)
+_OPERATOR = re.compile(r"\s*(!=|≠|>=|≥|<=|≤|=|<|>|not\s+in\s*(?=\{)|in\s*(?=\{))\s*", re.IGNORECASE)
 _SIGNS = {"≥": ">=", "≤": "<=", "≠": "!="}
 # Written so that every run of blanks or digits is scanned once, however long it is.
-_NAME_END = re.compile(
-    r"!=|=|,|$|(?<!\s)\s+(?:!=|=|,|$|(?:not\s+)?in\s*\{)", re.IGNORECASE
-)
+_NAME_END = re.compile(r"!=|=|,|$|(?<!\s)\s+(?:!=|=|,|$|(?:not\s+)?in\s*\{)", re.IGNORECASE)
 _SIGN = re.compile(r"(?<!\s)\s*(?:[<>≤≥≠])")
 _AND = re.compile(r"(?<!\s)\s+and\s+", re.IGNORECASE)
 _LEADING_AND = re.compile(r"\s*and\s+", re.IGNORECASE)
@@ -237,9 +233,7 @@ class _Parser:
             raise self.fault(str(fault), begin) from None
         return self.of_range(feature, found, f"{sign} {word}", begin)
 
-    def of_range(
-        self, feature: Feature, found: Between, word: str, position: int
-    ) -> Iterable[int]:
+    def of_range(self, feature: Feature, found: Between, word: str, position: int) -> Iterable[int]:
         if not found.codes:
             nearest = "" if found.is_exact else f"; its bins begin at {edges_in_words(feature)}"
             raise self.fault(
@@ -267,9 +261,9 @@ class _Parser:
         quoted = _QUOTED.match(self.text, self.at)
         if quoted:
             self.at = quoted.end()
-            if self.skip_blanks() < len(self.text) and self.text[self.at] not in stops:
-                if "}" in stops or not _LEADING_AND.match(self.text, self.at):
-                    raise self.fault("expected a comma after the quoted value", self.at)
+            more = self.skip_blanks() < len(self.text) and self.text[self.at] not in stops
+            if more and ("}" in stops or not _LEADING_AND.match(self.text, self.at)):
+                raise self.fault("expected a comma after the quoted value", self.at)
             return _unescaped(quoted[1]), True
         begin = self.at
         if self.text[begin : begin + 1] == '"':

@@ -19,9 +19,7 @@ def range_in(feature: Feature, word: str) -> Between | None:
     if isinstance(feature, Categorical) and feature.code_of(word) is not None:
         return None  # it is a category with two points in its name
     for place in (word.rfind(".."), word.find("..")):
-        low, high = (
-            value_named(feature, end.strip()) for end in (word[:place], word[place + 2 :])
-        )
+        low, high = (value_named(feature, end.strip()) for end in (word[:place], word[place + 2 :]))
         found = feature.between(low or None, high or None)
         if found is not None:
             return found

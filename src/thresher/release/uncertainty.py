@@ -2,17 +2,16 @@
 
 A margin of error is half the length of a 95 % confidence interval: 1.96 standard deviations of the
 answer's error. All that goes into it is public: the noise of each measurement, how many cells of a
-measured table a query adds up, and the prediction error of D'.
+measured table a query adds up, and D'.
 
 Each answer source supplies the variances (`Variances`), because only it knows how its answers come
 about. `Uncertainty` turns them into margins, in the same way for all sources. Every command, page
-and report gets its margins from here, by `Release.answer`.
+and report gets its margins from here, by `Release.answer`. docs/topics/margins-of-error.md has
+all formulas.
 """
 
 import math
-from collections.abc import Mapping
-from functools import lru_cache
-from operator import attrgetter
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 from thresher.queries.query import Query
@@ -21,50 +20,47 @@ NORMAL_95 = 1.96
 """A normal variable is within this many standard deviations of its mean in 95 % of cases."""
 
 REMEMBERED = 1 << 16
-"""How many kinds of queries are cached. A stream of queries may have any number of them."""
-
-Codes = tuple[tuple[int, ...], ...]
-"""The codes that a query allows for each of its features."""
-
-_feature_of, _codes_of = attrgetter("feature"), attrgetter("codes")
+"""How many shares of conditions are cached. A stream of queries may have any number of them."""
 
 
-class QueryKind(NamedTuple):
-    """Queries that differ only in which codes they allow. They share a variance.
+class Variance(NamedTuple):
+    """The variance of the error of an answer.
 
     Attributes:
-        features: The features, in the order of the conditions.
-        allowed: How many codes each condition allows.
-        r: How many conditions must hold.
+        value: The variance; infinite where nothing is known.
+        is_estimated: Whether it is an estimate, because nothing that was measured bounds the error.
     """
 
-    features: tuple[str, ...]
-    allowed: tuple[int, ...]
-    r: int
+    value: float
+    is_estimated: bool
+
+
+class Margin(NamedTuple):
+    """The margin of error of an answer.
+
+    Attributes:
+        value: Half the length of a 95 % interval; None where nothing is known.
+        is_estimated: Whether it is an estimate, because nothing that was measured bounds the error.
+    """
+
+    value: float | None
+    is_estimated: bool
 
 
 class Variances(Protocol):
     """The variances of the errors of a source's answers."""
 
-    def of_kind(self, kind: QueryKind) -> float:
-        """The variance for any query of a kind; infinite where nothing is known."""
-        ...
-
-    def of_measured(self, kind: QueryKind) -> Mapping[Codes, float]:
-        """The variances for queries of a kind that were measured themselves, by their codes."""
+    def of(self, query: Query) -> Variance:
+        """The variance for a query, whose features and codes have been checked."""
         ...
 
 
 class Unknown:
     """Nothing is known about the error of any answer."""
 
-    def of_kind(self, kind: QueryKind) -> float:
+    def of(self, query: Query) -> Variance:
         """Infinite."""
-        return math.inf
-
-    def of_measured(self, kind: QueryKind) -> Mapping[Codes, float]:
-        """Empty."""
-        return {}
+        return Variance(math.inf, is_estimated=False)
 
 
 class Uncertainty:
@@ -87,65 +83,51 @@ class Uncertainty:
     """
 
     def __init__(self, variances: Variances, total_noise: float = 0.0) -> None:
-        self._variances = variances
-        self._total_margin = NORMAL_95 * total_noise
-        # Streams of millions of queries pass here, so each kind is worked out once.
-        self._kind_margins = lru_cache(REMEMBERED)(self._of_kind)
+        self._variances, self._total_noise = variances, total_noise
 
-    def margin_of_error(self, query: Query, answer: float) -> tuple[float | None, bool]:
-        """The margin of error of an answer, None if nothing is known; whether it is estimated."""
-        codes = tuple(map(_codes_of, query.conditions))
-        names = tuple(map(_feature_of, query.conditions))
-        margin, measured = self._kind_margins(names, tuple(map(len, codes)), query.r)
-        if measured:
-            margin = min(margin, measured.get(codes, margin))
-        if self._total_margin:
-            margin = math.hypot(margin, self._total_margin * answer)
+    def margin_of_error(self, query: Query, answer: float) -> Margin:
+        """The margin of error of the answer to a query."""
+        variance, is_estimated = self._variances.of(query)
+        if variance == math.inf:
+            return Margin(None, is_estimated)
+        margin = NORMAL_95 * math.sqrt(variance + (self._total_noise * answer) ** 2)
         # The truth is between 0 and 1, so no error is larger than this.
-        largest = answer if answer > 0.5 else 1.0 - answer
-        if margin < largest:
-            return margin, False
-        return (largest if margin < math.inf else None), False
-
-    def _of_kind(
-        self, names: tuple[str, ...], allowed: tuple[int, ...], r: int
-    ) -> tuple[float, Mapping[Codes, float]]:
-        kind = QueryKind(names, allowed, r)
-        measured = self._variances.of_measured(kind)
-        return (
-            NORMAL_95 * math.sqrt(self._variances.of_kind(kind)),
-            {codes: NORMAL_95 * math.sqrt(variance) for codes, variance in measured.items()},
-        )
+        return Margin(min(margin, max(answer, 1.0 - answer)), is_estimated)
 
 
-def variance_in_cells(
-    sizes: tuple[int, ...], allowed: tuple[int, ...], r: int, sums_to_one: bool = False
-) -> float:
-    """The variance of a query's answer, in units of the variance of one cell.
+def exactly(shares: Sequence[float], count: int) -> float:
+    """The probability that exactly so many of some independent conditions hold.
 
-    The answer is a sum of cells of the table over the query's features: those that meet at least r
-    conditions. With independent noise in c cells, the variance is c.
+    Example:
+        >>> exactly([0.5, 0.5], 1), exactly([0.5], 2)
+        (0.5, 0.0)
+    """
+    if not 0 <= count <= len(shares):
+        return 0.0
+    if count == len(shares):
+        return math.prod(shares)
+    by_count = [1.0]
+    for share in shares:
+        hold = [0.0, *(share * before for before in by_count)]
+        fail = [*((1.0 - share) * before for before in by_count), 0.0]
+        by_count = [a + b for a, b in zip(hold, fail, strict=True)]
+    return by_count[count]
 
-    If the table is known to sum to 1, noise that moves all N cells alike has no effect. Then the
-    variance is c·(1 - c/N). The answers of D' are of this kind.
+
+def cells_meeting(sizes: tuple[int, ...], allowed: tuple[int, ...], r: int) -> int:
+    """The number of cells of a table that meet at least r of the conditions.
+
+    Noisy cells are independent, so this is the variance of their sum in units of one cell's.
 
     Args:
         sizes: The features' numbers of values.
         allowed: How many of these each condition allows.
         r: How many conditions must hold.
-        sums_to_one: Whether the table is known to sum to 1.
 
     Example:
-        >>> variance_in_cells((3, 4), (1, 2), 2), variance_in_cells((3, 4), (1, 2), 1)
-        (2.0, 8.0)
+        >>> cells_meeting((3, 4), (1, 2), 2), cells_meeting((3, 4), (1, 2), 1)
+        (2, 8)
     """
-    whole = math.prod(sizes)
-    cells = _cells_meeting(sizes, allowed, r)
-    return cells * (whole - cells) / whole if sums_to_one else float(cells)
-
-
-def _cells_meeting(sizes: tuple[int, ...], allowed: tuple[int, ...], r: int) -> int:
-    """The number of cells of a table that meet at least r of the conditions."""
     if r == len(sizes):
         return math.prod(allowed)
     by_matches = [1]  # how many cells so far meet 0, 1, … conditions

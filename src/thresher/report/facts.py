@@ -14,6 +14,7 @@ from thresher.queries.threshold import Threshold
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release import Release
 from thresher.release.sources import NoisyTables, RowsAndTables, SyntheticRows
+from thresher.release.uncertainty import NORMAL_95
 from thresher.schema import Schema
 from thresher.schema.feature import CLIP
 from thresher.schema.features import Bins, Feature, IntegerRange
@@ -41,6 +42,7 @@ def facts_of(release: Release) -> dict[str, Any]:
         "source": release.source.kind,
         "features": [_feature(feature) for feature in release.schema],
         "total_noise": release.n_sigma / release.n,
+        "normal_95": NORMAL_95,
         "pairs": _pairs(release),
         **_source(release),
     }

@@ -116,6 +116,12 @@ _OF_TABLES = [
 
 _OF_ROWS = [
     (
+        "Estimated margins.",
+        "Where no measured table has all features of a question, its margin is marked est.: "
+        "nothing that was measured bounds the error. How wrong synthetic rows are about such "
+        "questions was found out on other data sets.",
+    ),
+    (
         "Not covered: drawing records.",
         f"A sample of {SAMPLE:,} records drawn from this release adds an error of up to "
         f"{percent(NORMAL_95 * math.sqrt(0.25 / SAMPLE))} (95 %, for a share of one half). This "

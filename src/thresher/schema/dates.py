@@ -92,9 +92,7 @@ class Dates(Scale):
         said = spelling(value)
         return math.nan if said is None else day_of(said, self.step)
 
-    def _ends(
-        self, low: object, high: object, after: bool, before: bool
-    ) -> tuple[float, float]:
+    def _ends(self, low: object, high: object, after: bool, before: bool) -> tuple[float, float]:
         first, last = (period_of(spelling(end) or "") for end in (low, high))
         begin = math.nan if first is None else first.last + 1.0 if after else float(first.first)
         end = math.nan if last is None else float(last.first) if before else last.last + 1.0

@@ -55,9 +55,7 @@ class Numeric(Scale):
         number: Any = without_numpy(value)
         return float(number) if is_number(number) else math.nan
 
-    def _ends(
-        self, low: object, high: object, after: bool, before: bool
-    ) -> tuple[float, float]:
+    def _ends(self, low: object, high: object, after: bool, before: bool) -> tuple[float, float]:
         return (
             -math.inf if low is None else self._end(low),
             math.inf if high is None else self._end(high),
@@ -129,9 +127,7 @@ class IntegerRange(Numeric):
         place = super()._place(value)
         return place if place == np.floor(place) else math.nan
 
-    def _ends(
-        self, low: object, high: object, after: bool, before: bool
-    ) -> tuple[float, float]:
+    def _ends(self, low: object, high: object, after: bool, before: bool) -> tuple[float, float]:
         first, last = super()._ends(low, high, after, before)
         return (
             float(np.floor(first) + 1 if after else np.ceil(first)),

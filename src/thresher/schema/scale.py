@@ -89,9 +89,7 @@ class Scale(Feature):
         """The place of a value that a schema or a query names, or NaN."""
 
     @abstractmethod
-    def _ends(
-        self, low: object, high: object, after: bool, before: bool
-    ) -> tuple[float, float]:
+    def _ends(self, low: object, high: object, after: bool, before: bool) -> tuple[float, float]:
         """Where a range begins, and the first place behind it; NaN where a value is none."""
 
     @property

@@ -1,42 +1,55 @@
 """The variances of the errors of D', the synthetic rows that were fitted to measurements.
 
-Three public facts bound the error of an answer of D'. The tightest bound counts.
+A condition, whatever it allows, is one merged value of its feature. Two things bound the error of
+an answer, and the smaller bound counts; docs/topics/margins-of-error.md has the formulas.
 
-- The query itself was measured.
-- A marginal table that has all features of the query was measured, or its prediction error is
-  known. The query adds up cells of that table.
-- An r-of-k answer is a weighted sum of cells of marginals, each with a bound of its own.
+- *As a sum of cells*: a measured marginal table that has all features of the query.
+- *In parts*: the error in the share of each condition, and the error in how often each two
+  conditions hold together. Where no measured table has both features, and wherever it is less, the
+  second is a part of what it could be: an estimate that was calibrated on other data sets.
+
+If the query itself was measured, or prediction error is about it, that bound counts as well.
 """
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import cache, lru_cache, reduce
+from itertools import combinations
 from operator import and_, itemgetter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from thresher.privacy.measurements import Measurement, measured_queries, measured_tables
 from thresher.queries.condition import Condition
+from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.relaxed.rows import RelaxedRows
-from thresher.release.uncertainty import NORMAL_95, Codes, QueryKind, variance_in_cells
+from thresher.release.uncertainty import NORMAL_95, REMEMBERED, Variance, exactly
 from thresher.schema import Schema
 
-FITTED = 2.0
-"""D' is as far from a measurement as the measurement is from the truth: the variances add up.
+FITTED = 1.4
+"""The variance of an answer of D' about what was measured, in units of the variance of the noise.
 
-Where D' is further off (among hundreds of tables, a one-way table has little weight), the excess is
-added. It is public.
+D' follows the noise in part, and is off by more than noise now and then.
 """
 
-MOST_CHECKED = 2
-"""The most features of a measured table that D' is compared with. Larger ones take too long."""
+EXCESS = 4.0
+"""What the excess of D' in a one-way table counts, if an answer is bounded in parts."""
 
-MOST_EXPANDED = 10
-"""The most features of an r-of-k query that is expanded into all of its marginals."""
+CORRELATION = 0.09
+"""The typical error of D' in the correlation of two conditions that were not measured together."""
+
+UNMEASURED = 0.5
+"""The typical error of D' in the share of a condition of which nothing was measured.
+
+It could be any share. Only RAP leaves one-way tables out.
+"""
+
+MOST_EXACT = 8
+"""The most conditions whose shares count one by one. Beyond, each counts as their mean."""
 
 
 class FittedVariances:
@@ -44,72 +57,56 @@ class FittedVariances:
 
     Args:
         schema: The features.
+        rows: D'.
         fitted: What D' was fitted to.
         predicted: Thresholds that the prediction error is about.
         prediction_error: The prediction error of D', if it is known.
         clamping: Measured tables that D' was not fitted to, but whose noisy cells limit the answers
             to single cells.
-        rows: D', to find out how well it fits the smaller tables, if that should count.
     """
 
     def __init__(
         self,
         schema: Schema,
+        rows: RelaxedRows,
         fitted: Sequence[Measurement],
-        predicted: Iterable[Threshold],
-        prediction_error: float | None,
+        predicted: Iterable[Threshold] = (),
+        prediction_error: float | None = None,
         clamping: Iterable[Measurement] = (),
-        rows: RelaxedRows | None = None,
     ) -> None:
         self._schema = schema
-        self._queries = _query_variances(fitted)
+        # D' does not tell who is a single person, so one person is the least standard deviation.
+        self._floor = float(fitted[0].n) ** -2 if fitted else 0.0
         self._cells = _cell_variances(fitted)
-        if rows is not None:
-            for table, excess in _excesses(fitted, rows, schema).items():
-                self._cells[table] += excess
+        self._excesses = _excesses(fitted, rows, schema)
         self._clamped = _cell_variances(clamping)
-        if prediction_error is not None:
-            for table in predicted:
-                variance = _predicted_variance(prediction_error, table, schema)
-                self._cells[table] = min(variance, self._cells.get(table, math.inf))
+        self._queries = _query_variances(fitted)
+        self._predicted = frozenset(predicted) if prediction_error is not None else frozenset()
+        self._prediction = ((prediction_error or 0.0) / NORMAL_95) ** 2
         self._covering = _Covering.of(self._cells, schema)
-        self._sizes = cache(lambda features: Threshold(features).shape(schema))
+        self._one_way = cache(lambda name: _one_way(rows, schema, name))
+        # Streams of millions of queries pass here, and conditions recur.
+        self._share = lru_cache(REMEMBERED)(self._share_of)
 
-    def of_kind(self, kind: QueryKind) -> float:
-        """The tightest bound; infinite where no table covers the query."""
-        features, allowed, r = kind
-        sizes = self._sizes(features)
-        cells = variance_in_cells(sizes, allowed, r, sums_to_one=True)
-        if not cells:
-            return 0.0  # the query is true of everybody, or of nobody
-        variance = cells * self._per_cell(features, sizes, r)
-        if r == len(features) == sum(allowed):  # a single cell
-            variance = min(variance, self._clamped.get(Threshold(features), math.inf))
-        if r < len(features) <= MOST_EXPANDED:
-            variance = min(variance, self._expanded(kind, sizes))
-        return variance
+    @property
+    def table_weights(self) -> dict[tuple[str, ...], float]:
+        """W of each measured marginal table: the variance of a cell's noise, times the cells."""
+        return {
+            table.features: variance * table.query_count(self._schema)
+            for table, variance in self._cells.items()
+            if table.r == table.k
+        }
 
-    def of_measured(self, kind: QueryKind) -> Mapping[Codes, float]:
-        """The variances for queries that were measured themselves."""
-        asked = Threshold(kind.features, kind.r)
-        found = {}
-        for conditions, variance in self._queries.get(asked, {}).items():
-            codes = {c.feature: c.codes for c in conditions}
-            found[tuple(codes[name] for name in kind.features)] = variance
-        return found
+    @property
+    def excesses(self) -> Mapping[str, float]:
+        """x of each feature: how far D' is from its one-way table beyond noise, squared."""
+        return self._excesses
 
     def facts(self) -> Mapping[str, Any]:
-        """All that its variances follow from: features by their places, as plain values."""
-
-        def tables(some: Mapping[Threshold, float]) -> list[Mapping[str, Any]]:
-            return [
-                {"features": self._places(t.features), "r": t.r, "variance": variance}
-                for t, variance in some.items()
-            ]
-
+        """All that its variances follow from, apart from D': plain values, features as places."""
         return {
-            "tables": tables(self._cells),
-            "clamped": tables(self._clamped),
+            "tables": self._told(self._cells),
+            "clamped": self._told(self._clamped),
             "queries": [
                 {
                     "conditions": [
@@ -122,37 +119,110 @@ class FittedVariances:
                 for threshold, alike in self._queries.items()
                 for conditions, variance in alike.items()
             ],
-            "most_expanded": MOST_EXPANDED,
+            "predicted": self._told(dict.fromkeys(self._predicted, self._prediction)),
+            "prediction": self._prediction,
+            "excesses": [[self._schema.index(name), off] for name, off in self._excesses.items()],
+            "floor": self._floor,
+            "constants": {
+                "fitted": FITTED,
+                "excess": EXCESS,
+                "correlation": CORRELATION,
+                "unmeasured": UNMEASURED,
+                "most_exact": MOST_EXACT,
+            },
         }
 
-    def _places(self, features: Iterable[str]) -> list[int]:
-        return [self._schema.index(name) for name in features]
+    def _told(self, variances: Mapping[Threshold, float]) -> list[Mapping[str, Any]]:
+        return [
+            {
+                "features": [self._schema.index(name) for name in table.features],
+                "r": table.r,
+                "variance": variance,
+            }
+            for table, variance in variances.items()
+        ]
 
-    def _per_cell(self, features: tuple[str, ...], sizes: tuple[int, ...], r: int) -> float:
-        """The variance of an answer per unit of `variance_in_cells`."""
-        per_cell = self._covering.least(features) / math.prod(sizes)
-        one_query = variance_in_cells(sizes, (1,) * len(sizes), r, sums_to_one=True)
-        if one_query:
-            measured = self._cells.get(Threshold(features, r), math.inf)
-            per_cell = min(per_cell, measured / one_query)
-        return per_cell
+    def of(self, query: Query) -> Variance:
+        """The smallest bound."""
+        sizes = self._schema
+        # A condition that everybody meets, or nobody, leaves a query about the others.
+        always = sum(len(c.codes) == sizes[c.feature].size for c in query.conditions)
+        open_ones = [c for c in query.conditions if 0 < len(c.codes) < sizes[c.feature].size]
+        r = query.r - always
+        if r <= 0 or r > len(open_ones):
+            return Variance(0.0, is_estimated=False)
+        variance, is_estimated = self._bound(open_ones, r)
+        measured = self._of_measured(query)
+        if measured < variance:
+            return Variance(measured, is_estimated=False)
+        return Variance(variance, is_estimated and measured == math.inf)
 
-    def _expanded(self, kind: QueryKind, sizes: tuple[int, ...]) -> float:
-        """The variance of an r-of-k answer as a sum of marginals of r and more features.
+    def _bound(self, conditions: list[Condition], r: int) -> tuple[float, bool]:
+        names = [c.feature for c in conditions]
+        allowed = [len(c.codes) / self._schema[c.feature].size for c in conditions]
+        alone = [self._alone(name, part) for name, part in zip(names, allowed, strict=True)]
+        shares = [_spread(self._share(c), v) for c, v in zip(conditions, alone, strict=True)]
+        k = len(names)
+        if k > MOST_EXACT:
+            shares = [sum(shares) / k] * k
+        in_parts = excess = self._floor
+        for i, name in enumerate(names):
+            weight = _hold(shares, (i,), r - 1) ** 2
+            in_parts += weight * alone[i]
+            excess += weight * self._excesses.get(name, 0.0)
+        for i, j in combinations(range(k), 2):
+            weight = _hold(shares, (i, j), r - 2) - _hold(shares, (i, j), r - 1)
+            both = allowed[i] * allowed[j]
+            noise = self._covering.least((names[i], names[j])) * both * (1.0 - both)
+            spread = shares[i] * (1.0 - shares[i]) * shares[j] * (1.0 - shares[j])
+            in_parts += weight**2 * min(noise, CORRELATION**2 * spread)
+        whole = self._covering.least(names)
+        if r < k or whole == math.inf:
+            return in_parts, whole == math.inf
+        cells = math.prod(allowed)
+        return min(in_parts, FITTED * whole * cells * (1.0 - cells) + excess), False
 
-        By inclusion and exclusion, a marginal of s features has the weight C(s - 1, r - 1).
-        """
-        features, allowed, r = kind
-        variance = 0.0
-        for size in range(r, len(features) + 1):
-            for subset in itertools.combinations(range(len(features)), size):
-                shape = tuple(sizes[i] for i in subset)
-                met = tuple(allowed[i] for i in subset)
-                cells = variance_in_cells(shape, met, size, sums_to_one=True)
-                if cells:
-                    per_cell = self._covering.least(features[i] for i in subset) / math.prod(shape)
-                    variance += math.comb(size - 1, r - 1) ** 2 * per_cell * cells
-        return variance
+    def _alone(self, name: str, part: float) -> float:
+        """The variance of the share of a condition that allows so large a part of the values."""
+        noise = self._covering.least((name,)) * part * (1.0 - part)
+        if noise == math.inf:
+            return UNMEASURED**2
+        return FITTED * noise + EXCESS * self._excesses.get(name, 0.0)
+
+    def _share_of(self, condition: Condition) -> float:
+        """The share of people that D' has in a condition."""
+        one_way = self._one_way(condition.feature)
+        return min(1.0, float(one_way[list(condition.codes)].sum()))
+
+    def _of_measured(self, query: Query) -> float:
+        """The bound by a measurement or prediction of the very query; infinite if there is none."""
+        conditions = query.conditions
+        if not (self._queries or self._predicted or self._clamped) and query.r == query.k:
+            return math.inf
+        asked = query.threshold
+        variance = self._queries.get(asked, {}).get(frozenset(conditions), math.inf)
+        if any(len(c.codes) != 1 for c in conditions):
+            return FITTED * variance
+        if asked.r < asked.k:  # the table of an r-of-k threshold
+            variance = min(variance, self._cells.get(asked, math.inf))
+        variance = FITTED * min(variance, self._clamped.get(asked, math.inf))
+        return min(variance, self._prediction) if asked in self._predicted else variance
+
+
+def _spread(share: float, variance: float) -> float:
+    """A share that may be as far from 0 and from 1 as its standard deviation says."""
+    least = min(math.sqrt(variance), 0.5)
+    return min(max(share, least), 1.0 - least)
+
+
+def _hold(shares: list[float], without: tuple[int, ...], count: int) -> float:
+    """The probability that exactly so many of the other conditions hold, if independent."""
+    if len(shares) <= MOST_EXACT:
+        return exactly([share for i, share in enumerate(shares) if i not in without], count)
+    others, share = len(shares) - len(without), shares[0]
+    if not 0 <= count <= others:
+        return 0.0
+    return math.comb(others, count) * share**count * (1.0 - share) ** (others - count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,37 +266,39 @@ class _Covering:
 
 
 def _cell_variances(measurements: Iterable[Measurement]) -> dict[Threshold, float]:
-    """For each measured table, the variance of the error of D' in a cell."""
+    """For each measured table, the variance of the noise of a cell."""
     cells: dict[Threshold, float] = {}
     for m in measured_tables(measurements):
         cells[m.threshold] = _pooled(cells.get(m.threshold), m)
     return cells
 
 
-def _excesses(
-    fitted: Iterable[Measurement], rows: RelaxedRows, schema: Schema
-) -> dict[Threshold, float]:
-    """By how much the mean square difference of D' and small tables exceeds that of their noise.
+def _one_way(rows: RelaxedRows, schema: Schema, name: str) -> npt.NDArray[np.float64]:
+    """The share of people that D' has in each value of a feature."""
+    return np.asarray(rows.block(schema.index(name)).mean(axis=1, dtype=np.float64))
 
-    A cell's weight in the mean is its share of people, as in `prediction_error`.
+
+def _excesses(fitted: Iterable[Measurement], rows: RelaxedRows, schema: Schema) -> dict[str, float]:
+    """By how much the mean square difference of D' and a one-way table exceeds that by noise.
+
+    A cell's weight in the mean is its share of people, as in `prediction_error`. Up to twice the
+    variance of the noise, it may be chance.
     """
-    found: dict[Threshold, float] = {}
+    found: dict[str, float] = {}
     for m in measured_tables(fitted):
-        if m.threshold.k > MOST_CHECKED or m.threshold.r < m.threshold.k:
-            continue
-        blocks = [rows.block(schema.index(name)) for name in m.threshold.features]
-        says = blocks[0] @ blocks[1].T if len(blocks) == 2 else blocks[0].sum(axis=1)
-        says = says.astype(np.float64) / rows.count
-        squares = float((says * (says - m.answers) ** 2).sum()) / max(float(says.sum()), 1e-9)
-        if squares > FITTED * m.noise**2:  # up to there, it may be chance
-            found[m.threshold] = max(found.get(m.threshold, 0.0), squares - m.noise**2)
-    return found
+        if m.threshold.k == 1:
+            [name] = m.threshold.features
+            says = _one_way(rows, schema, name)
+            squares = float((says * (says - m.answers) ** 2).sum())
+            excess = squares - 2.0 * m.noise**2
+            found[name] = max(found.get(name, 0.0), excess)
+    return {name: excess for name, excess in found.items() if excess > 0.0}
 
 
 def _query_variances(
     measurements: Iterable[Measurement],
 ) -> dict[Threshold, dict[frozenset[Condition], float]]:
-    """For each single query that was measured, the variance of the error of D'."""
+    """For each single query that was measured, the variance of its noise."""
     queries: dict[Threshold, dict[frozenset[Condition], float]] = {}
     for m in measured_queries(measurements):
         alike, conditions = queries.setdefault(m.query.threshold, {}), frozenset(m.query.conditions)
@@ -236,13 +308,5 @@ def _query_variances(
 
 def _pooled(before: float | None, m: Measurement) -> float:
     """The variance after one more measurement of the same: precisions add up."""
-    variance = FITTED * m.noise**2
+    variance = m.noise**2
     return variance if before is None else before * variance / (before + variance)
-
-
-def _predicted_variance(prediction_error: float, table: Threshold, schema: Schema) -> float:
-    """The prediction error as the variance of independent noise in the cells of a table."""
-    cells = table.query_count(schema)
-    # The errors of D' in a marginal sum to 0, which `variance_in_cells` takes off again.
-    left = 1.0 - 1.0 / cells if table.r == table.k and cells > 1 else 1.0
-    return (prediction_error / NORMAL_95) ** 2 / left

@@ -12,7 +12,7 @@ from thresher.privacy.measurements import Measurement, TableMeasurement, measure
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
-from thresher.release.uncertainty import Codes, QueryKind, variance_in_cells
+from thresher.release.uncertainty import Variance, cells_meeting
 from thresher.schema import Schema
 from thresher.tables import Answers, Slab, Table, ThresholdTable
 from thresher.tables.threshold_table import Axes
@@ -120,18 +120,16 @@ class NoisyTableVariances:
 
     source: NoisyTables
 
-    def of_kind(self, kind: QueryKind) -> float:
+    def of(self, query: Query) -> Variance:
         """The variance of a cell, times the number of cells."""
-        asked = Threshold(kind.features, kind.r)
+        asked = query.threshold
         table = self.source.measured(asked)
-        if table.threshold == asked and kind.r < len(kind.features):
-            return table.noise**2  # such a query is one cell of the measured table
-        sizes = asked.shape(self.source.schema)
-        return table.noise**2 * variance_in_cells(sizes, kind.allowed, kind.r)
-
-    def of_measured(self, kind: QueryKind) -> Mapping[Codes, float]:
-        """Empty: only tables were measured."""
-        return {}
+        if table.threshold == asked and asked.r < asked.k:
+            cells = 1  # such a query is one cell of the measured table
+        else:
+            allowed = tuple(len(condition.codes) for condition in query.conditions)
+            cells = cells_meeting(asked.shape(self.source.schema), allowed, asked.r)
+        return Variance(table.noise**2 * cells, is_estimated=False)
 
 
 @dataclass(frozen=True)

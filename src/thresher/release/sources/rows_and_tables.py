@@ -12,7 +12,7 @@ from thresher.queries.workload import Workload
 from thresher.relaxed.marginal import MarginalOnRows
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.sources.clamping import ClampedMarginal
-from thresher.release.sources.fitted_variances import MOST_EXPANDED, FittedVariances
+from thresher.release.sources.fitted_variances import FittedVariances
 from thresher.release.sources.pooling import PooledTable, margins_of, pooled_marginals
 from thresher.release.sources.synthetic_rows import SyntheticRows
 from thresher.schema import Schema
@@ -88,15 +88,15 @@ class RowsAndTables(SyntheticRows):
         return min(1.0, max(0.0, min(max(answer, noisy - most), noisy + most)))
 
     def variances(self, measurements: Sequence[Measurement], workload: Workload) -> FittedVariances:
-        """By what D' was fitted to. The prediction error is about cells of marginals."""
+        """By what D' was fitted to, and by the tables that it is clamped to."""
         largest = self.largest_fitted
         return FittedVariances(
             self.schema,
-            [margin for m in measurements for margin in margins_of(m, largest)],
-            _scored_marginals(workload),
-            self.prediction_error,
-            [m for m in measured_tables(measurements) if largest and m.counts.size > largest],
             self.rows,
+            [margin for m in measurements for margin in margins_of(m, largest)],
+            clamping=[
+                m for m in measured_tables(measurements) if largest and m.counts.size > largest
+            ],
         )
 
     def parameters(self) -> Mapping[str, float | None]:
@@ -106,18 +106,3 @@ class RowsAndTables(SyntheticRows):
             "reach": self.tolerance,
             "largest_fitted": self.largest_fitted,
         }
-
-
-def _scored_marginals(workload: Workload) -> list[Threshold]:
-    """Marginals whose cell errors carry over unweighted to some workload answer.
-
-    Selection scored these, so the prediction error is about them.
-    """
-    found = {
-        Threshold(subset): None
-        for threshold in workload
-        for size in range(max(2, threshold.r), threshold.k + 1)
-        if size == threshold.k or threshold.k <= MOST_EXPANDED
-        for subset in itertools.combinations(threshold.features, size)
-    }
-    return [*found]

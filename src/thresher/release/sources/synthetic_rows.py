@@ -62,7 +62,7 @@ class SyntheticRows:
     def variances(self, measurements: Sequence[Measurement], workload: Workload) -> FittedVariances:
         """By what D' was fitted to. The prediction error is about the workload's queries."""
         return FittedVariances(
-            self.schema, measurements, workload.thresholds, self.prediction_error
+            self.schema, self.rows, measurements, workload.thresholds, self.prediction_error
         )
 
     def answerable(self, features: tuple[str, ...]) -> tuple[str, ...]:
