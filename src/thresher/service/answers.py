@@ -1,5 +1,6 @@
 """What requests are answered with: computed in the worker's thread, as plain JSON values."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,12 +50,17 @@ def _answered(text: str, answer: Answer) -> dict[str, Any]:
 def numbers_of(answer: Answer) -> dict[str, Any]:
     """A share and a count with their margins of error."""
     return {
-        "answer": float(answer),
-        "error_bar": answer.error_bar,
-        "count": answer.count,
-        "count_error_bar": answer.count_error_bar,
+        "answer": finite(answer),
+        "error_bar": finite(answer.error_bar),
+        "count": finite(answer.count),
+        "count_error_bar": finite(answer.count_error_bar),
         "is_estimated": answer.is_estimated,
     }
+
+
+def finite(number: float | None) -> float | None:
+    """A number as JSON has it: null for one that is not known, such as a share of nobody."""
+    return float(number) if number is not None and math.isfinite(number) else None
 
 
 def sampled(release: Release, rows: int, seed: int | None, labels: bool) -> dict[str, Any]:

@@ -31,11 +31,11 @@ class Listing(BaseModel):
 class Numbers(BaseModel):
     """A share and a count, with their margins of error."""
 
-    answer: float = Field(description="The share of people.")
+    answer: float | None = Field(description="The share of people; null if it is of nobody.")
     error_bar: float | None = Field(
         description="The margin of error at 95 %; null where nothing is known about it."
     )
-    count: float = Field(description="The share times `n`.")
+    count: float | None = Field(description="The share times `n`.")
     count_error_bar: float | None = Field(description="The margin of error of the count.")
     is_estimated: bool = Field(description="Whether the margins of error are estimates.")
 
