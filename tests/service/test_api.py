@@ -148,6 +148,12 @@ def test_other_hosts_are_refused(releases):
             refused(client.get("/v1/releases", headers={"host": host}), 421, "unknown_host")
 
 
+def test_a_mistake_of_ours_has_the_same_shape_and_tells_nothing(releases, monkeypatch):
+    monkeypatch.setattr("thresher.service.api.statement_of", lambda release: 1 / 0)
+    with TestClient(application(releases), raise_server_exceptions=False) as client:
+        assert "division" not in refused(client.get(f"{TABLES}/statement"), 500, "failed")
+
+
 def test_pages(client, releases):
     assert (
         '<a href="/explore/gaussian_joint">gaussian_joint</a>: 300 records' in client.get("/").text

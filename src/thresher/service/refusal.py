@@ -20,6 +20,7 @@ CODES = {
     421: "unknown_host",
     422: "invalid",
     429: "busy",
+    500: "failed",
 }
 """The statuses of refusals, and their names."""
 
@@ -86,9 +87,13 @@ def refuse_in_one_shape(app: FastAPI) -> None:
         assert isinstance(fault, RequestValidationError)
         return Refusal(422, _first_of(fault.errors()[0])).response()
 
+    async def by_mistake_of_ours(request: Request, fault: Exception) -> Response:
+        return Refusal(500, "the service failed; its log says why").response()
+
     app.add_exception_handler(HTTPException, by_framework)
     app.add_exception_handler(ThresherError, by_library)
     app.add_exception_handler(RequestValidationError, by_model)
+    app.add_exception_handler(Exception, by_mistake_of_ours)
 
 
 def _first_of(error: Mapping[str, Any]) -> str:
