@@ -52,6 +52,9 @@ COMMANDS: dict[str, Entry] = {
         "Write a page that answers questions about a release in the browser, without a server.",
         "explore:explore",
     ),
+    "serve": Entry(
+        "Serve releases on this machine: a page for people, an API for programs.", "serve:serve"
+    ),
     "reproduce": Entry("Run the paper's experiments and draw its figures.", "reproduce:reproduce"),
     "schema": Entry(
         "Draft and check schemas, the public description of a table.",

@@ -12,15 +12,14 @@ from thresher.errors import ReleaseError
 from thresher.release.json_schema import fault_of
 
 FORMAT = "thresher-release"
-VERSION = 1
-UNIT_VERSION = 2
-"""The version of releases that protect another unit than one record that is replaced.
+VERSION = 3
+"""The version that is written. What is new in it:
 
-Readers of version 1 would show the wrong promise, and take parts of persons for records.
+- 2: another unit than one record that is replaced. Readers of version 1 would show the wrong
+  promise, and take parts of persons for records.
+- 3: README.md and statement.json, the cells of tables in measurements.csv, and residuals.
 """
-
-RESIDUAL_VERSION = 3
-"""The version of releases with measured residuals, for any unit. Earlier readers know none."""
+VERSIONS = (1, 2, VERSION)
 
 
 @cache
@@ -41,10 +40,10 @@ def check_document(about: object) -> None:
     """Raise a ReleaseError unless this is what a release.json may say."""
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ReleaseError("release.json is not that of a release")
-    if about.get("version") not in (VERSION, UNIT_VERSION, RESIDUAL_VERSION):
+    if about.get("version") not in VERSIONS:
         raise ReleaseError(
-            f"it is of version {repr(about.get('version'))[:80]}; this thresher reads {VERSION} "
-            f"to {RESIDUAL_VERSION}"
+            f"it is of version {repr(about.get('version'))[:80]}; this thresher reads "
+            f"{VERSIONS[0]} to {VERSION}"
         )
     fault = fault_of(about, json_schema())
     if fault is not None:

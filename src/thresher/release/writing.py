@@ -1,6 +1,5 @@
 """Writing a release as a folder of plain files, whole or not at all."""
 
-import csv
 import os
 import shutil
 import tempfile
@@ -11,31 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thresher.errors import ReleaseError, ThresherError
-from thresher.files import flush, write_json
+from thresher.files import flush, write_json, write_text
 from thresher.privacy.measurements import (
-    QueryMeasurement,
     ResidualMeasurement,
     TableMeasurement,
     measured_queries,
     measured_residuals,
     measured_tables,
 )
-from thresher.privacy.unit import Unit
-from thresher.release.document import (
-    FORMAT,
-    RESIDUAL_VERSION,
-    UNIT_VERSION,
-    VERSION,
-    checksum_of,
-    seal_of,
-)
-from thresher.schema import Schema
+from thresher.release.document import FORMAT, VERSION, checksum_of, seal_of
+from thresher.release.measured_lines import write_measurements
+from thresher.release.readme import readme_of
+from thresher.release.statement import statement_of
 
 if TYPE_CHECKING:
     from thresher.release.release import Release
-
-HEADS = ["query", "noisy_count", "sigma"]
-"""The first line of measurements.csv."""
 
 
 def check_free(path: Path, overwrite: bool) -> None:
@@ -81,7 +70,7 @@ def _write(release: "Release", folder: Path) -> None:
     release.workload.save(folder / "workload.json")
     queries = measured_queries(release.measurements)
     tables = measured_tables(release.measurements)
-    _write_queries(folder / "measurements.csv", queries, release.schema)
+    write_measurements(folder / "measurements.csv", release)
     if tables:
         named: dict[str, Any] = {f"table{i}": m.counts for i, m in enumerate(tables)}
         np.savez_compressed(folder / "tables.npz", **named)
@@ -91,6 +80,9 @@ def _write(release: "Release", folder: Path) -> None:
         np.savez_compressed(folder / "residuals.npz", contrasts=contrasts)
     if release.source.rows is not None:
         np.savez_compressed(folder / "rows.npz", columns=release.source.rows.feature_columns)
+    write_json(folder / "statement.json", statement_of(release))
+    names = {"README.md", "release.json", *(file.name for file in folder.iterdir())}
+    write_text(folder / "README.md", readme_of(release, names))
     about = {**_about(release, len(queries), tables), **_about_residuals(residuals)}
     about["files"] = {file.name: checksum_of(file) for file in sorted(folder.iterdir())}
     write_json(folder / "release.json", {**about, "checksum": seal_of(about)})
@@ -102,7 +94,7 @@ def _about(
     budget = release.budget
     return {
         "format": FORMAT,
-        "version": VERSION if release.unit == Unit() else UNIT_VERSION,
+        "version": VERSION,
         "created": release.created,
         "mechanism": release.mechanism,
         "settings": dict(release.settings),
@@ -135,12 +127,4 @@ def _about_residuals(residuals: Sequence[ResidualMeasurement]) -> dict[str, Any]
     if not residuals:
         return {}
     listed = [{"features": list(m.threshold.features), "sigma": m.sigma} for m in residuals]
-    return {"version": RESIDUAL_VERSION, "measured_residuals": listed}
-
-
-def _write_queries(path: Path, measured: Sequence[QueryMeasurement], schema: Schema) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(HEADS)
-        for m in measured:
-            writer.writerow([m.query.text(schema), m.count, repr(m.sigma)])
+    return {"measured_residuals": listed}
