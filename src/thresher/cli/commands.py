@@ -78,6 +78,9 @@ COMMANDS: dict[str, Entry] = {
             "show": Entry(
                 "Show what was spent, on which release, and what is left.", "ledger:show_ledger"
             ),
+            "export": Entry(
+                "Write everything that a ledger says as JSON, for auditors.", "ledger:export"
+            ),
             "correct": Entry("Declare that the data of a ledger were corrected.", "ledger:correct"),
         },
     ),
@@ -127,7 +130,7 @@ def _laid_out(docstring: str) -> str:
 
 
 PYTHON = {
-    "Ledger.declare_corrected": "`thresher ledger correct`",
+    "Ledger.declare_corrected": "`thresher ledger correct LEDGER DATA --why …`",
     "Ledger.create": "`thresher ledger create`",
     "Ledger.open": "`thresher ledger show`",
     "(max_queries)": "(--max-queries)",

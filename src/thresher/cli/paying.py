@@ -123,7 +123,7 @@ def prepare(
     _check_journal(journal, resume, kind)
     account = open_ledger(ledger) if ledger else None
     if account is not None:
-        account.check_unit(unit)
+        _check_unit(account, unit)
     elif period is not None:
         raise ParameterError("--period says which part of a ledger is spent on: give --ledger too")
     features = load_schema(data, schema)
@@ -173,6 +173,29 @@ def unit_of(
             "default: give --delta, well below one over the number of people"
         )
     return Unit(neighbours, person, rows_per_person or 1, counting)
+
+
+def unit_options(unit: Unit) -> str:
+    """The options that ask for a unit.
+
+    Example:
+        >>> unit_options(Unit("add-remove", person="id"))
+        '--neighbours add-remove --person id'
+    """
+    person = "" if unit.person is None else f" --person {shlex.quote(unit.person)}"
+    return f"--neighbours {unit.neighbours}{person}"
+
+
+def _check_unit(ledger: Ledger, unit: Unit) -> None:
+    """Refuse to spend on another unit than the ledger's, with options for advice."""
+    there = ledger.read().unit
+    if not unit.protects_as(there):
+        without = "" if there.person or not unit.person else ", without --person"
+        raise LedgerError(
+            f"{ledger.path.name} is for another unit of privacy. There, {there}; here, {unit}. "
+            f"Budgets of different units do not add up: give {unit_options(there)}{without}, or "
+            f"make another ledger (`thresher ledger create` with {unit_options(unit)})"
+        )
 
 
 def open_ledger(path: Path) -> Ledger:
