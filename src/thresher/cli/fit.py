@@ -1,7 +1,6 @@
 """`thresher fit`: spend a budget, once, and make a release."""
 
 import dataclasses
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from thresher.errors import ParameterError
 from thresher.mechanisms import MECHANISMS
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.release import Release
+from thresher.wording import meant
 
 
 def fit(
@@ -91,10 +91,9 @@ def fit(
 
 def _mechanism(name: str, budget: dict[str, Any], settings: dict[str, Any]) -> Mechanism:
     if name not in MECHANISMS:
-        near = get_close_matches(name, MECHANISMS, 1)
-        meant = f" (did you mean {near[0]}?)" if near else ""
         raise ParameterError(
-            f"there is no mechanism {name!r}{meant}; known are: {', '.join(MECHANISMS)}"
+            f"there is no mechanism {name!r}{meant(name, MECHANISMS)}; known are: "
+            f"{', '.join(MECHANISMS)}"
         )
     kind = MECHANISMS[name]
     fields = {field.name for field in dataclasses.fields(kind)}

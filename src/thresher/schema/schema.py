@@ -21,7 +21,7 @@ from thresher.errors import QueryError, SchemaError
 from thresher.files import read_json, write_json
 from thresher.schema.features import Feature, feature_from_json
 from thresher.schema.labels import is_storable
-from thresher.wording import plain, shown
+from thresher.wording import meant, plain, shown
 
 FORMAT = "thresher-schema"
 VERSION = 1
@@ -104,7 +104,8 @@ class Schema:
             return self._positions[name]
         except KeyError:
             raise QueryError(
-                f"there is no feature {shown(name)}; the schema has: {plain(', '.join(self.names))}"
+                f"there is no feature {shown(name)}{meant(name, self.names)}; the schema has: "
+                f"{plain(', '.join(self.names))}"
             ) from None
 
     @cached_property
