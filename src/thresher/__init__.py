@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from thresher.evaluation import FutureError, future_error, present_error
     from thresher.mechanisms import RAP, AdaptiveTables, All0, Auto, GaussianJoint, GaussianPerQuery
     from thresher.mechanisms.tuning import Grid, Tuned, tune
+    from thresher.planning import Forecast, plan
     from thresher.privacy import (
         Budget,
         Curator,
@@ -63,6 +64,7 @@ else:
             "thresher.evaluation": "FutureError future_error present_error",
             "thresher.mechanisms": "RAP AdaptiveTables All0 Auto GaussianJoint GaussianPerQuery",
             "thresher.mechanisms.tuning": "Grid Tuned tune",
+            "thresher.planning": "Forecast plan",
             "thresher.privacy": (
                 "Budget Curator InsecureSeededRandomness Ledger PrivacyWarning Unit"
             ),
@@ -95,6 +97,7 @@ __all__ = [
     "Dates",
     "Feature",
     "FeatureDistribution",
+    "Forecast",
     "FutureError",
     "GaussianJoint",
     "GaussianPerQuery",
@@ -130,6 +133,7 @@ __all__ = [
     "exact_slabs",
     "future_error",
     "load",
+    "plan",
     "present_error",
     "read",
     "threshold_workload",

@@ -29,6 +29,9 @@ class Entry:
 
 COMMANDS: dict[str, Entry] = {
     "demo": Entry("Fit the built-in ADULT data and ask the release a few questions.", "demo:demo"),
+    "plan": Entry(
+        "Forecast errors, time and memory at several ε, before anything is paid for.", "plan:plan"
+    ),
     "fit": Entry("Fit a release: spend a privacy budget on private records, once.", "fit:fit"),
     "tune": Entry(
         "Choose the rounds and queries per round of RAP within one budget, and fit a release.",

@@ -8,6 +8,7 @@ import typer
 
 from thresher.cli import options
 from thresher.cli.console import print_json, say, show
+from thresher.cli.forecasting import tell
 from thresher.cli.paying import check_budget, given, prepare, spent, unit_of
 from thresher.errors import ParameterError
 from thresher.mechanisms import MECHANISMS
@@ -52,13 +53,18 @@ def fit(
     ledger: options.LedgerFile = None,
     period: options.Period = None,
     resume: options.Resume = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Forecast what this would achieve, and spend nothing."),
+    ] = False,
     overwrite: options.Overwrite = False,
     as_json: options.AsJson = False,
 ) -> None:
     r"""Fit a release: spend a privacy budget on private records, once.
 
     Everything that is paid for is written to disk at once, beside the release (FOLDER.partial).
-    After Ctrl-C, a crash or a full disk, the same command with --resume goes on from there.
+    After Ctrl-C, a crash or a full disk, the same command with --resume goes on from there. With
+    --dry-run it tells what to expect, as `thresher plan` does, and spends nothing.
 
     Example:
         thresher fit people.csv --schema schema.json --workload workload.json \
@@ -71,12 +77,15 @@ def fit(
         optimizer=optimizer, selection=selection, seed=seed,
     )  # fmt: skip
     budget = {"epsilon": epsilon, "delta": delta, "rho": rho, "accounting": accounting}
-    chosen = _mechanism(mechanism, budget, settings)
+    chosen = mechanism_named(mechanism, budget, settings)
     run = prepare(
         data, workload, output, schema=schema, line_breaks=line_breaks, unit=unit,
         case_sensitive_ids=case_sensitive_ids, ledger=ledger, period=period, resume=resume,
         overwrite=overwrite, kind="fit",
     )  # fmt: skip
+    if dry_run:
+        tell(run.forecast(chosen), as_json)
+        return
 
     def expect(estimate: object) -> None:
         run.warn(epsilon, delta)
@@ -89,7 +98,8 @@ def fit(
     _tell(release, output, run.publish(release), as_json)
 
 
-def _mechanism(name: str, budget: dict[str, Any], settings: dict[str, Any]) -> Mechanism:
+def mechanism_named(name: str, budget: dict[str, Any], settings: dict[str, Any]) -> Mechanism:
+    """A mechanism by its name, with what the options of a command say."""
     if name not in MECHANISMS:
         raise ParameterError(
             f"there is no mechanism {name!r}{meant(name, MECHANISMS)}; known are: "

@@ -19,6 +19,8 @@ from thresher.data.engines.address import without_secrets
 from thresher.data.persons import persons_in
 from thresher.data.private import PrivateData
 from thresher.errors import BudgetError, LedgerError, ParameterError, ReleaseError
+from thresher.mechanisms.mechanism import Mechanism
+from thresher.planning.forecast import Forecast, forecast
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.unit import Counting, Neighbours, Unit
 from thresher.progress.display import Display
@@ -71,6 +73,24 @@ class Run:
             warn(
                 f"with {n:,} {units} the default delta 1/n² is {n**-2:.1g}, a weak promise: give "
                 "--delta 1e-6 or less"
+            )
+
+    def forecast(self, mechanism: Mechanism) -> Forecast:
+        """What the run would achieve, by public facts: nothing is paid, and no record is counted.
+
+        Raises:
+            ParameterError: The number of records or persons is private.
+        """
+        if not self.unit.total_is_public:
+            raise ParameterError(
+                "the number of records is private, so --dry-run cannot use it: `thresher plan` "
+                "takes a guess of it, --n"
+            )
+        n = persons_in(self.records) if self.unit.person else self.records.n
+        budget = mechanism.budget_for(self.records, self.unit)
+        with phases_of("planning") as progress:
+            return forecast(
+                [budget], mechanism, self.workload, n, self.unit, self.ledger, progress=progress
             )
 
     @contextmanager
