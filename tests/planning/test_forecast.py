@@ -66,7 +66,7 @@ def test_the_picture_and_the_page(planned):
     assert "± r of k" in text
     assert "no record was read" in text
     page = planned.page()
-    assert page.count("<polyline") == 2
+    assert page.count("<polyline") == 3
     assert "http" not in page.replace("http-equiv", "")
 
 

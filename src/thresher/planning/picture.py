@@ -16,16 +16,20 @@ if TYPE_CHECKING:
 COLUMNS = 48
 """The characters of a picture in a terminal."""
 
-HEIGHT, LEFT, BOTTOM, TOP = 260.0, 58.0, 225.0, 12.0
+HEIGHT, LEFT, BOTTOM, TOP = 280.0, 58.0, 245.0, 32.0
 """The picture on a page: its height, and where its axes are."""
 
-MARKS = {"largest": "#", "typical": "o"}
-"""What stands for the largest error and for the typical one in a terminal."""
+LINES = {
+    "typical": ("o", "typical error", "#0072b2"),
+    "cell_margin": ("±", "margin of error of a cell", "#009e73"),
+    "largest": ("#", "largest error", "#d55e00"),
+}
+"""What is drawn: its mark in a terminal, its name and its colour on a page."""
 
 
 def lines_of(forecast: "Forecast") -> Iterator[str]:
     """The forecast as lines of text."""
-    yield in_short(forecast)
+    yield f"{in_short(forecast)}:"
     heads, *rows = [*_table(forecast)]
     widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
     for row in (heads, *rows):
@@ -42,7 +46,7 @@ def in_short(forecast: "Forecast") -> str:
     work, fit = forecast.workload, forecast.fits[0]
     return (
         f"forecast for {forecast.n:,} people, {len(work):,} thresholds ({work.query_count:,} "
-        f"queries), {fit.mechanism}, delta {fit.delta:.3g}:"
+        f"queries), {fit.mechanism}, delta {fit.delta:.3g}"
     )
 
 
@@ -105,17 +109,19 @@ def _drawn(fits: Sequence[ExpectedFit]) -> Iterator[str]:
     yield f"  {'':{width}}  {10.0**low:<{COLUMNS // 2}g}{10.0**high:>{COLUMNS - COLUMNS // 2}g}"
     for fit in known:
         row = ["·"] * COLUMNS
-        for name, mark in MARKS.items():
-            row[place(getattr(fit.errors, name))] = mark
+        for name, (mark, *_) in LINES.items():
+            error = fit.expected(name)
+            if error is not None:
+                row[place(error)] = mark
         yield f"  {f'{fit.epsilon:.4g}':>{width}} |{''.join(row)}|"
-    legend = ", ".join(f"{mark} {name}" for name, mark in MARKS.items())
-    yield f"  {'':{width}}  errors by epsilon: {legend}"
+    legend = ", ".join(f"{mark} {words}" for mark, words, _ in LINES.values())
+    yield f"  {'':{width}}  by epsilon: {legend}"
 
 
 def _decades(fits: Sequence[ExpectedFit]) -> tuple[int, int]:
-    """The powers of ten around all errors."""
-    errors = [e for f in fits if f.errors for e in (f.errors.largest, f.errors.typical)]
-    low, high = floor(log10(max(min(errors), 1e-9))), ceil(log10(max(*errors, 1e-8)))
+    """The powers of ten around all that is drawn."""
+    drawn = [error for fit in fits for name in LINES if (error := fit.expected(name))]
+    low, high = floor(log10(max(min(drawn), 1e-9))), ceil(log10(max(*drawn, 1e-8)))
     return low, max(high, low + 1)
 
 
@@ -128,7 +134,11 @@ def page_of(forecast: "Forecast") -> str:
         if fit.measured
     ]
     body = joined(
-        tag("header", tag("h1", "Before you pay"), tag("p", in_short(forecast), class_="lead")),
+        tag(
+            "header",
+            tag("h1", "Before you pay"),
+            tag("p", f"A {in_short(forecast)}.", class_="lead"),
+        ),
         tag(
             "main",
             section("Errors against ε", _chart(forecast.fits), table(heads, rows)),
@@ -163,13 +173,14 @@ def _chart(fits: Sequence[ExpectedFit]) -> Markup:
             text(LEFT - 5, level + 4, percent(10.0**power), "end"),
         ]
     marks += [text(x(f.epsilon), BOTTOM + 18, f"ε = {f.epsilon:g}", "middle") for f in known]
-    for name, colour in (("largest", "#d55e00"), ("typical", "#0072b2")):
-        points = [(x(f.epsilon), y(getattr(f.errors, name))) for f in known]
+    for place, (name, (_, words, colour)) in enumerate(LINES.items()):
+        points = [(x(f.epsilon), y(error)) for f in known if (error := f.expected(name))]
         path = " ".join(f"{px:.1f},{py:.1f}" for px, py in points)
         marks.append(tag("polyline", points=path, fill="none", stroke=colour, stroke_width=2))
-        for px, py in points:
-            marks.append(_mark(px, py, name, colour))
-        marks.append(text(points[-1][0], points[-1][1] - 8, f"{name} error", "end"))
+        # The legend stands above the picture, each name behind its mark.
+        legend = LEFT + place * (WIDTH - LEFT) / len(LINES) + 10
+        marks += [_mark(px, py, name, colour) for px, py in [*points, (legend, 10.0)]]
+        marks.append(text(legend + 10, 14, words, "start"))
     described = "; ".join(
         f"at ε {f.epsilon:g} the largest error is {f.errors.largest:.2g} and the typical one "
         f"{f.errors.typical:.2g}"
@@ -182,4 +193,6 @@ def _chart(fits: Sequence[ExpectedFit]) -> Markup:
 def _mark(x: float, y: float, name: str, colour: str) -> Markup:
     if name == "largest":
         return tag("rect", x=x - 4, y=y - 4, width=8, height=8, fill=colour)
-    return tag("circle", cx=x, cy=y, r=4.5, fill=colour)
+    if name == "typical":
+        return tag("circle", cx=x, cy=y, r=4.5, fill=colour)
+    return tag("polygon", points=f"{x - 5},{y + 4} {x + 5},{y + 4} {x},{y - 5}", fill=colour)
