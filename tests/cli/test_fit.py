@@ -84,6 +84,16 @@ def test_a_draft_can_be_fitted_and_warns(thresher, folder):
     assert json.loads(Path("release/schema.json").read_text())["features"][0]["review"]
 
 
+def test_a_file_with_semicolons_may_have_decimal_commas(thresher, folder):
+    text = Path("people.csv").read_text()
+    Path("semicolons.csv").write_text(text.replace(",", ";"))
+    words = "--schema s.json --workload w.json --mechanism gaussian_joint --rho 1 -o"
+    told = thresher(f"fit semicolons.csv {words} one")
+    assert told.status == 0
+    assert "decimal commas (3,5), they count as missing in pay" in told.err
+    assert "decimal commas" not in thresher(f"fit people.csv {words} two").err
+
+
 def test_a_large_epsilon_warns_once(fit):
     told = fit(f"--epsilon 20 {SMALL} -o release")
     assert told.status == 0

@@ -70,6 +70,16 @@ def test_the_picture_and_the_page(planned):
     assert "http" not in page.replace("http-equiv", "")
 
 
+def test_a_name_on_the_page_is_text():
+    schema = th.Schema(
+        th.IntegerRange(name=name, low=0, high=3, nulls=0) for name in ("<b>", "c", "d")
+    )
+    work = th.Workload(schema, [th.Threshold(("<b>", "c")), th.Threshold(("c", "d"))])
+    page = th.plan(schema, n=50, workload=work, epsilon=1).page()
+    assert "&lt;b&gt; × c" in page
+    assert "<b>" not in page
+
+
 def test_the_ledger_says_what_would_be_left(schema, work, tmp_path):
     ledger = th.Ledger.create(tmp_path / "book", rho_of(1, 1e-6), epsilon=1.0, delta=1e-6)
     told = th.plan(

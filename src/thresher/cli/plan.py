@@ -9,6 +9,7 @@ from thresher.cli import options
 from thresher.cli.console import phases_of, say
 from thresher.cli.fit import mechanism_named
 from thresher.cli.forecasting import tell
+from thresher.cli.inputs import load_schema
 from thresher.cli.paying import open_ledger, unit_options
 from thresher.errors import BudgetError, LedgerError
 from thresher.files import write_text
@@ -17,7 +18,6 @@ from thresher.planning import plan as planned
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.unit import Unit
 from thresher.queries.workload import Workload
-from thresher.schema import Schema
 
 
 def plan(
@@ -79,7 +79,7 @@ def plan(
             "with --neighbours add-remove the number of records is private, so delta has no "
             "default: give --delta, well below one over the number of people"
         )
-    features, unit = Schema.load(schema), Unit(neighbours)
+    features, unit = load_schema("", schema), Unit(neighbours)
     account = None if ledger is None else _ledger(ledger, unit)
     with phases_of("planning") as progress:
         forecast = planned(

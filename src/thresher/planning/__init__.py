@@ -5,7 +5,7 @@
 - `forecast`: the trials at several ε, and the ε at which a wanted error is met.
 - `doubts`: plans that are impossible or wasteful.
 - `advice`: what costs most, and what coarsening or leaving out a feature would buy.
-- `picture`: errors against ε, in a terminal and on a page.
+- `picture` and `page`: errors against ε, in a terminal and as HTML.
 """
 
 from typing import TYPE_CHECKING

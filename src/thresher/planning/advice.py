@@ -67,7 +67,7 @@ def _changes(workload: Workload) -> Iterator[tuple[str, Workload]]:
     schema = workload.schema
     times = Counter(name for threshold in workload for name in threshold.features)
     widest = max(times, key=lambda name: (schema[name].size, times[name]))
-    if schema[widest].size > COARSE:
+    if schema[widest].size > COARSE and times.keys() <= {feature.name for feature in schema}:
         coarser = Schema(_coarsened(f) if f.name == widest else f for f in schema)
         yield (
             f"coarsening {widest} from {schema[widest].size} values to {COARSE}",

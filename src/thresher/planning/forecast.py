@@ -12,9 +12,10 @@ from thresher.errors import ParameterError, QueryError
 from thresher.mechanisms.auto import Auto
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.mechanisms.parameters import check_whole
-from thresher.planning import picture
 from thresher.planning.advice import advice_on
 from thresher.planning.doubts import doubts_about
+from thresher.planning.page import page_of
+from thresher.planning.picture import lines_of
 from thresher.planning.stand_in import stand_in
 from thresher.planning.trial import ExpectedFit, Trials
 from thresher.privacy.budget import Accounting, Amount, Budget
@@ -128,11 +129,11 @@ class Forecast:
         }
 
     def __str__(self) -> str:
-        return "\n".join(picture.lines_of(self))
+        return "\n".join(lines_of(self))
 
     def page(self) -> str:
         """One HTML page with the picture, the table and the advice; it loads nothing."""
-        return picture.page_of(self)
+        return page_of(self)
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"

@@ -47,23 +47,13 @@ def report_page(release: Release, comparison: Comparison | None = None) -> str:
         promise.insecure() if not release.is_secure else "",
         tag("main", *sections),
     )
-    return page_with(("NOT PRIVATE: " if comparison else "") + title, body)
-
-
-def page_with(title: str, body: Markup) -> str:
-    """A page in the style of the report, with nothing in it that must be fetched.
-
-    Example:
-        >>> page_with("A < B", tag("p", "why"))[:15]
-        '<!DOCTYPE html>'
-    """
     head = joined(
         tag("meta", charset="utf-8"),
         # Nothing may be fetched or run, whatever a label holds.
         tag("meta", http_equiv="Content-Security-Policy",
             content="default-src 'none'; style-src 'unsafe-inline'"),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", title),
+        tag("title", ("NOT PRIVATE: " if comparison else "") + title),
         tag("style", Markup(_style())),
     )  # fmt: skip
     page = tag("html", tag("head", head), tag("body", body), lang="en")
