@@ -10,8 +10,8 @@ from thresher.cli.console import phases_of, say
 from thresher.cli.fit import mechanism_named
 from thresher.cli.forecasting import tell
 from thresher.cli.inputs import load_schema
-from thresher.cli.paying import open_ledger, unit_options
-from thresher.errors import BudgetError, LedgerError
+from thresher.cli.paying import open_ledger, unit_of, unit_options
+from thresher.errors import LedgerError
 from thresher.files import write_text
 from thresher.mechanisms import MECHANISMS
 from thresher.planning import plan as planned
@@ -74,12 +74,8 @@ def plan(
         thresher plan --schema schema.json --n 5000 --workload workload.json \
             --epsilon 0.1,0.5,1,2 --ledger people.ledger --margin 0.01
     """
-    if neighbours != "replace" and delta is None:
-        raise BudgetError(
-            "with --neighbours add-remove the number of records is private, so delta has no "
-            "default: give --delta, well below one over the number of people"
-        )
-    features, unit = load_schema("", schema), Unit(neighbours)
+    unit = unit_of(neighbours, None, None, "persons", 1.0, delta)
+    features = load_schema("", schema)
     account = None if ledger is None else _ledger(ledger, unit)
     with phases_of("planning") as progress:
         forecast = planned(

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations, islice
 from math import exp, log
 from typing import Any
 
@@ -22,6 +23,7 @@ from thresher.privacy.randomness import InsecureSeededRandomness
 from thresher.privacy.unit import Unit
 from thresher.queries.condition import Condition
 from thresher.queries.query import Query
+from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release import Release
 
@@ -58,7 +60,7 @@ class Measured:
 
 
 @dataclass(frozen=True)
-class Errors:
+class ExpectedErrors:
     """The errors that were found in trials, as fractions.
 
     Attributes:
@@ -68,7 +70,7 @@ class Errors:
         one_way_margin: That of the share of one value.
         threshold_margin: That of an answer to a threshold with r < k; None if there is none.
         by_threshold: The largest error of each threshold.
-        of_zeros: The largest error if every answer were 0.
+        of_zeros: About the largest error if every answer were 0.
     """
 
     largest: float
@@ -101,7 +103,7 @@ class ExpectedFit:
     mechanism: str
     estimate: Estimate
     measured: tuple[Measured, ...]
-    errors: Errors | None
+    errors: ExpectedErrors | None
     impossible: str = ""
 
     @property
@@ -209,21 +211,27 @@ def _kinds(measurements: Iterable[Measurement]) -> Iterable[Measured]:
         yield Measured(kind, len(sigmas), (min(sigmas), max(sigmas)))
 
 
-def _errors(release: Release, people: PrivateData, workload: Workload) -> Errors:
+def _errors(release: Release, people: PrivateData, workload: Workload) -> ExpectedErrors:
     table = release.source.table
     by_threshold = errors_of(table, people, workload).by_threshold
-    largest_cells = [people.counts([t.features])[0].counts.max() for t in workload]
     some = workload.thresholds[:: max(1, len(workload) // MOST_ASKED)]
     names = list(dict.fromkeys(name for t in workload for name in t.features))[:MOST_ASKED]
-    return Errors(
+    return ExpectedErrors(
         largest=max(by_threshold),
         typical=typical_error(table, people, workload),
         cell_margin=_margin(release, people, [(t.features, t.k) for t in some]),
         one_way_margin=_margin(release, people, [((name,), 1) for name in names]),
         threshold_margin=_margin(release, people, [(t.features, t.r) for t in some if t.r < t.k]),
         by_threshold=by_threshold,
-        of_zeros=float(max(largest_cells)) / people.n,
+        of_zeros=max(_commonest(people, t) for t in workload) / people.n,
     )
+
+
+def _commonest(people: PrivateData, threshold: Threshold) -> int:
+    """About the largest count of a threshold: at least that of any r of its values together."""
+    [table] = people.counts([threshold.features])
+    some = islice(combinations(range(threshold.k), threshold.r), MOST_ASKED)
+    return max(int(table.onto(axes).counts.max()) for axes in some)
 
 
 def _margin(
@@ -244,7 +252,7 @@ def _margin(
     return float(np.median(known)) if known else None
 
 
-def _together(errors: Sequence[Errors]) -> Errors:
+def _together(errors: Sequence[ExpectedErrors]) -> ExpectedErrors:
     """The geometric means over trials."""
 
     def mean(values: Iterable[float | None]) -> float | None:
@@ -257,7 +265,7 @@ def _together(errors: Sequence[Errors]) -> Errors:
         return mean(getattr(found, name) for found in errors)
 
     by_threshold = zip(*(found.by_threshold for found in errors), strict=True)
-    return Errors(
+    return ExpectedErrors(
         largest=of("largest") or 0.0,
         typical=of("typical") or 0.0,
         cell_margin=of("cell_margin"),
