@@ -10,7 +10,7 @@ from thresher.cli.console import phases_of, say
 from thresher.cli.fit import mechanism_named
 from thresher.cli.forecasting import tell
 from thresher.cli.inputs import load_schema
-from thresher.cli.paying import open_ledger, unit_of, unit_options
+from thresher.cli.paying import open_ledger, unit_of
 from thresher.errors import LedgerError
 from thresher.files import write_text
 from thresher.mechanisms import MECHANISMS
@@ -94,5 +94,7 @@ def _ledger(path: Path, unit: Unit) -> Ledger:
     ledger = open_ledger(path)
     there = ledger.read().unit
     if there.neighbours != unit.neighbours:
-        raise LedgerError(f"{path} is for another unit of privacy: give {unit_options(there)}")
+        raise LedgerError(
+            f"{path} is for another unit of privacy: give --neighbours {there.neighbours}"
+        )
     return ledger

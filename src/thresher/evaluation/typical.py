@@ -77,7 +77,6 @@ def _median(values: Floats, weights: Floats) -> float:
     """The middle of values that each stand for several."""
     order = np.argsort(values)
     cumulative = np.cumsum(weights[order])
-    low, high = np.searchsorted(cumulative, cumulative[-1] / 2, side="left"), 0
-    high = np.searchsorted(cumulative, cumulative[-1] / 2, side="right")
-    ends = values[order[[low, min(int(high), len(order) - 1)]]]
-    return float(ends.mean())
+    half = cumulative[-1] / 2
+    low, high = (int(np.searchsorted(cumulative, half, side)) for side in ("left", "right"))
+    return float(values[order[[low, high]]].mean())
