@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         Residual,
     )
     from thresher.mechanisms.tuning import Grid, Tuned, tune
+    from thresher.planning import Forecast, plan
     from thresher.privacy import (
         Budget,
         Curator,
@@ -74,6 +75,7 @@ else:
                 "RAP AdaptiveTables All0 Auto GaussianJoint GaussianPerQuery Residual"
             ),
             "thresher.mechanisms.tuning": "Grid Tuned tune",
+            "thresher.planning": "Forecast plan",
             "thresher.privacy": (
                 "Budget Curator InsecureSeededRandomness Ledger PrivacyWarning Unit"
             ),
@@ -107,6 +109,7 @@ __all__ = [
     "Drift",
     "Feature",
     "FeatureDistribution",
+    "Forecast",
     "FutureError",
     "GaussianJoint",
     "GaussianPerQuery",
@@ -144,6 +147,7 @@ __all__ = [
     "exact_slabs",
     "future_error",
     "load",
+    "plan",
     "present_error",
     "read",
     "threshold_workload",

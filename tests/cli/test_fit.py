@@ -84,6 +84,16 @@ def test_a_draft_can_be_fitted_and_warns(thresher, folder):
     assert json.loads(Path("release/schema.json").read_text())["features"][0]["review"]
 
 
+def test_a_file_with_semicolons_may_have_decimal_commas(thresher, folder):
+    text = Path("people.csv").read_text()
+    Path("semicolons.csv").write_text(text.replace(",", ";"))
+    words = "--schema s.json --workload w.json --mechanism gaussian_joint --rho 1 -o"
+    told = thresher(f"fit semicolons.csv {words} one")
+    assert told.status == 0
+    assert "decimal commas (3,5), they count as missing in pay" in told.err
+    assert "decimal commas" not in thresher(f"fit people.csv {words} two").err
+
+
 def test_a_large_epsilon_warns_once(fit):
     told = fit(f"--epsilon 20 {SMALL} -o release")
     assert told.status == 0
@@ -103,6 +113,11 @@ MISTAKES = [
     ("--rho 1 --delta 1e-9 -o r", "--delta belongs to --epsilon"),
     ("--rho one -o r", "--rho must be a finite number above 0"),
     ("--rho 1 --accounting loose -o r", "'--accounting'"),
+    ("--rho 1 --accounting tigth -o r", "'paper' (did you mean tight?)"),
+    ("--rho 1 --neighbours add_remove -o r", "(did you mean add-remove?)"),
+    ("--rho 1 --mechanism RAP -o r", "there is no mechanism 'RAP' (did you mean rap?)"),
+    ("--rho 1 --optimizer adm -o r", "not 'adm' (did you mean adam?)"),
+    ("--rho 1 --selection one-shot -o r", "(did you mean oneshot?)"),
     ("--rho 1 --mechanism magic -o r", "there is no mechanism 'magic'; known are: auto, "),
     ("--rho 1 --mechanism all0 --rounds 3 -o r", "all0 has no setting --rounds"),
     ("--rho 1 --rounds 0 -o r", "'--rounds'"),

@@ -29,6 +29,9 @@ class Entry:
 
 COMMANDS: dict[str, Entry] = {
     "demo": Entry("Fit the built-in ADULT data and ask the release a few questions.", "demo:demo"),
+    "plan": Entry(
+        "Forecast errors, time and memory at several ε, before anything is paid for.", "plan:plan"
+    ),
     "fit": Entry("Fit a release: spend a privacy budget on private records, once.", "fit:fit"),
     "tune": Entry(
         "Choose the rounds and queries per round of RAP within one budget, and fit a release.",
@@ -93,6 +96,9 @@ COMMANDS: dict[str, Entry] = {
             "show": Entry(
                 "Show what was spent, on which release, and what is left.", "ledger:show_ledger"
             ),
+            "export": Entry(
+                "Write everything that a ledger says as JSON, for auditors.", "ledger:export"
+            ),
             "correct": Entry("Declare that the data of a ledger were corrected.", "ledger:correct"),
         },
     ),
@@ -142,7 +148,7 @@ def _laid_out(docstring: str) -> str:
 
 
 PYTHON = {
-    "Ledger.declare_corrected": "`thresher ledger correct`",
+    "Ledger.declare_corrected": "`thresher ledger correct LEDGER DATA --why …`",
     "Ledger.create": "`thresher ledger create`",
     "Ledger.open": "`thresher ledger show`",
     "(max_queries)": "(--max-queries)",

@@ -5,11 +5,13 @@ from pathlib import Path
 from thresher.cli.console import counting, warn, working
 from thresher.data import connect, datasets, read
 from thresher.data.engines.address import is_address, without_secrets
+from thresher.data.header import LONGEST_HEADER, separator_of
 from thresher.data.paths import files_of
 from thresher.data.private import PrivateData
 from thresher.data.records import Records
 from thresher.errors import DataError, ParameterError
 from thresher.schema import Schema
+from thresher.schema.features import Bins
 
 
 def load_schema(data: str, path: Path | None) -> Schema:
@@ -70,6 +72,7 @@ def load_records(
             )
         with working(f"connecting to {without_secrets(data)}"):
             return connect(data, schema)
+    _warn_of_decimal_commas(Path(data), schema)
     with counting(f"reading {data}") if tell_number else working(f"reading {data}") as progress:
         return read(
             data, schema, progress, line_breaks_in_cells=line_breaks, person=person,
@@ -96,3 +99,20 @@ def load_public(path: Path, data: str, schema: Schema, line_breaks: bool = False
             )
     with counting(f"reading {path}") as progress:
         return read(path, schema, progress, line_breaks_in_cells=line_breaks, in_memory=True)
+
+
+def _warn_of_decimal_commas(path: Path, schema: Schema) -> None:
+    """Where semicolons separate cells, numbers are often written 3,5, which is none to a schema.
+
+    Only the header is looked at, which is public: whether a cell has a comma is not.
+    """
+    if path.suffix.lower() != ".csv" or not path.is_file():
+        return
+    names = [feature.name for feature in schema if isinstance(feature, Bins)]
+    with path.open("rb") as file:
+        header = file.readline(LONGEST_HEADER).decode("utf-8", "replace")
+    if names and separator_of(path, header.strip("\r\n")) == ";":
+        warn(
+            f"{path} is separated by semicolons. If its numbers have decimal commas (3,5), they "
+            f"count as missing in {names[0]} and its like: write decimal points first"
+        )

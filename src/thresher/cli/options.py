@@ -65,6 +65,13 @@ def positive(param: typer.CallbackParam, value: Any) -> Any:
     return value
 
 
+def several_positive(param: typer.CallbackParam, value: Any) -> Any:
+    """Refuse a list, separated by commas, in which something is no finite number above 0."""
+    for word in str(value).split(","):
+        positive(param, word)
+    return value
+
+
 def probability(param: typer.CallbackParam, value: float | None) -> float | None:
     """Refuse what does not lie strictly between 0 and 1."""
     if value is not None and not 0 < value < 1:

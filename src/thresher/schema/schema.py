@@ -22,7 +22,7 @@ from thresher.files import read_json, write_json
 from thresher.schema.features import Feature, feature_from_json
 from thresher.schema.labels import is_storable
 from thresher.schema.views import View, view_from_json
-from thresher.wording import plain, shown
+from thresher.wording import meant, plain, shown
 
 FORMAT = "thresher-schema"
 VERSION = 1
@@ -118,7 +118,8 @@ class Schema:
         except KeyError:
             known = (*self.names, *(view.name for view in self.views))
             raise QueryError(
-                f"there is no feature {shown(name)}; the schema has: {plain(', '.join(known))}"
+                f"there is no feature {shown(name)}{meant(name, known)}; the schema has: "
+                f"{plain(', '.join(known))}"
             ) from None
 
     @cached_property
