@@ -23,6 +23,7 @@ from thresher.queries import (
     small_history,
     threshold_workload,
 )
+from thresher.queries.conditional import ConditionalQuery
 from thresher.queries.proposals import propose_views, through_views
 from thresher.queries.query_lines import read_queries
 from thresher.schema import Schema
@@ -226,7 +227,8 @@ def _read_logs(logs: Iterable[Path], schema: Schema) -> list[Query]:
         try:
             with counting(f"reading {log}", "queries") as progress:
                 read = read_queries(_counted(lines_of(log), progress), schema)
-                asked += [query for _, query in read]
+                # A share among some people needs the table of all features that it names.
+                asked += [q.both if isinstance(q, ConditionalQuery) else q for _, q in read]
         except QueryError as fault:
             raise QueryError(f"{log}: {fault}") from None
     if not asked:
