@@ -101,7 +101,10 @@ def _value(feature: Feature, code: int) -> object:
     """The first value of a code, as a schema file would write it."""
     if isinstance(feature, IntegerRange):
         return feature.low + code
-    return feature.edges[code] if isinstance(feature, Bins) else feature.labels[code]
+    if isinstance(feature, Bins):
+        edge = feature.edges[code]
+        return int(edge) if edge.is_integer() else edge
+    return feature.labels[code]
 
 
 def _by_sets(feature: Feature, name: str, wanted: list[Codes]) -> View | None:
