@@ -20,7 +20,15 @@ if TYPE_CHECKING:
         ThresherError,
     )
     from thresher.evaluation import FutureError, future_error, present_error
-    from thresher.mechanisms import RAP, AdaptiveTables, All0, Auto, GaussianJoint, GaussianPerQuery
+    from thresher.mechanisms import (
+        RAP,
+        AdaptiveTables,
+        All0,
+        Auto,
+        GaussianJoint,
+        GaussianPerQuery,
+        Residual,
+    )
     from thresher.mechanisms.tuning import Grid, Tuned, tune
     from thresher.privacy import (
         Budget,
@@ -62,7 +70,9 @@ else:
                 "ReleaseError ResourceError SchemaError ThresherError"
             ),
             "thresher.evaluation": "FutureError future_error present_error",
-            "thresher.mechanisms": "RAP AdaptiveTables All0 Auto GaussianJoint GaussianPerQuery",
+            "thresher.mechanisms": (
+                "RAP AdaptiveTables All0 Auto GaussianJoint GaussianPerQuery Residual"
+            ),
             "thresher.mechanisms.tuning": "Grid Tuned tune",
             "thresher.privacy": (
                 "Budget Curator InsecureSeededRandomness Ledger PrivacyWarning Unit"
@@ -113,6 +123,7 @@ __all__ = [
     "Records",
     "Release",
     "ReleaseError",
+    "Residual",
     "ResourceError",
     "Schema",
     "SchemaError",

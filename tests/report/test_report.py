@@ -156,7 +156,7 @@ def test_a_page_with_data_is_stamped(rap, records, workload):
     assert text.count("NOT PRIVATE") >= 2
     assert "NOT PRIVATE" in page.split("</title>")[0]
     assert f"{compared.errors['release'].max:.4f}" in text
-    for name in ("all0", "gaussian_per_query", "gaussian_joint"):
+    for name in ("all0", "gaussian_per_query", "gaussian_joint", "residual"):
         assert name in text
 
 
@@ -184,6 +184,7 @@ MECHANISMS = {
     "tables": th.AdaptiveTables(epsilon=5.0, rounds=3, synthetic_rows=40),
     "auto": th.Auto(epsilon=5.0),
     "gaussian_joint": th.GaussianJoint(epsilon=5.0),
+    "residual": th.Residual(epsilon=5.0),
     "gaussian_per_query": th.GaussianPerQuery(epsilon=5.0),
     "all0": th.All0(epsilon=5.0),
 }

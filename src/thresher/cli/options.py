@@ -208,6 +208,16 @@ BaselineSeed = Annotated[
     int, typer.Option("--seed", metavar="NUMBER", help="Seed of the baselines' noise.", min=0)
 ]
 
+Public = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Records with the same columns that D' starts from. You vouch that they are public: "
+        "they cost nothing, and the promise does not cover them.",
+        callback=usable_path,
+    ),
+]
+
 LedgerFile = Annotated[
     Path | None,
     typer.Option(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from thresher.data.records import Records
 from thresher.mechanisms.adaptive_tables import AdaptiveTables
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.mechanisms.procedure import Procedure
@@ -29,6 +30,7 @@ class Auto(Mechanism):
         selection: As in RAP.
         optimizer: As in RAP.
         seed: Seeds the random start of D', which is public and protects nothing.
+        public: Records that are public, which D' starts from, as in RAP and AdaptiveTables.
 
     Example:
         >>> import thresher as th
@@ -46,6 +48,7 @@ class Auto(Mechanism):
     selection: Selection | None = None
     optimizer: str | None = None
     seed: int = 0
+    public: Records | None = None
 
     def resolve(self, n: int, rho: Fraction, workload: Workload) -> Procedure:
         """The procedure of the mechanism that was chosen."""

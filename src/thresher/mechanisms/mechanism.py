@@ -13,6 +13,7 @@ from thresher.errors import BudgetError, ParameterError, QueryError
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.fitting import Fitting, ignored
 from thresher.mechanisms.procedure import Procedure
+from thresher.mechanisms.public import refuse_private_as_public
 from thresher.privacy.budget import Accounting, Amount, Budget
 from thresher.privacy.curator import Curator
 from thresher.privacy.ledger import Ledger
@@ -123,6 +124,7 @@ class Mechanism(ABC):
         """
         if workload.schema.fingerprint != data.schema.fingerprint:
             raise QueryError("the workload is over another schema than the records")
+        refuse_private_as_public(self, data)
         with_curator = isinstance(data, Curator)
         if (
             isinstance(data, Curator)

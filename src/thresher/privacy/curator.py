@@ -2,6 +2,7 @@
 
 It has the records, the budget, and the budgeted verbs of `Access`: `select` (which queries are
 answered worst?), `select_table` (which table is?), `measure` (what are their noisy answers?),
+`measure_residuals` (what do tables say beyond their margins?),
 `choose` (which of several sets of answers is best?) and, where the number of records is private,
 `measure_total` (how many are there?). It pays before it looks: the request is
 checked by public facts, the ledger written and flushed, and only then are the records counted, once
@@ -35,12 +36,13 @@ from thresher.privacy.measurements import TotalMeasurement
 from thresher.privacy.randomness import OfOneProcess, Randomness, SystemRandomness
 from thresher.privacy.request import Request
 from thresher.privacy.requests import Choose, Measure, MeasureTotal, Select, SelectTable
+from thresher.privacy.residuals import MeasureResiduals
 from thresher.privacy.unit import Unit
 from thresher.queries.workload import Workload
 from thresher.schema import Schema, View
 from thresher.tables.sparse import MOST_CELLS
 
-REQUESTS = (Select, SelectTable, Measure, Choose, MeasureTotal)
+REQUESTS = (Select, SelectTable, Measure, MeasureResiduals, Choose, MeasureTotal)
 """All that can be asked. Nothing else gets to see the records."""
 
 Result = TypeVar("Result")

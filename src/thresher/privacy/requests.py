@@ -3,7 +3,7 @@
 
 import hashlib
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -215,7 +215,7 @@ class Measure(Request[list[Measurement]]):
         sensitivity = self.squared_sensitivity(counted.schema, counted.unit)
         measured: list[Measurement] = []
         for target in self.targets:
-            noisy, sigma = add_noise(_counts(counted, target), rho, sensitivity, randomness)
+            noisy, sigma = add_noise(exact_counts(counted, target), rho, sensitivity, randomness)
             if isinstance(target, Query):
                 measured.append(QueryMeasurement(target, int(noisy[()]), sigma, counted.total))
             else:
@@ -228,18 +228,18 @@ class Measure(Request[list[Measurement]]):
     def size(self) -> int:
         return len(self.targets)
 
-    def tables(self) -> tuple[Threshold, ...]:
-        return tuple(target for target in self.targets if isinstance(target, Threshold))
+    def table_sizes(self, schema: Schema) -> list[int]:
+        return [t.query_count(schema) for t in self.targets if isinstance(t, Threshold)]
 
     def saved(self, result: list[Measurement], schema: Schema) -> Saved:
         counts = [measured.count for measured in measured_queries(result)]
         tables = [measured.counts for measured in measured_tables(result)]
         values = {"counts": counts, "sigmas": [m.sigma for m in result]}
-        return Saved({**values, "targets": self._targets_hash()}, tables)
+        return Saved({**values, "targets": targets_hash(self.targets)}, tables)
 
     def restored(self, saved: Saved, schema: Schema, total: int) -> list[Measurement]:
         # A journal of the first build does not say what was measured.
-        if saved.values.get("targets", targets := self._targets_hash()) != targets:
+        if saved.values.get("targets", targets := targets_hash(self.targets)) != targets:
             raise ValueError("the counts of something else")
         counts, tables = iter(saved.values["counts"]), iter(saved.tables)
         measured: list[Measurement] = []
@@ -252,13 +252,6 @@ class Measure(Request[list[Measurement]]):
                 raise ValueError("a table of something else")
             measured.append(TableMeasurement(target, table, sigma, total))
         return measured
-
-    def _targets_hash(self) -> str:
-        """What tells these targets from others, so that no count is taken for another's."""
-        digest = hashlib.sha256()
-        for target in self.targets:
-            digest.update(f"{target!r}\n".encode())
-        return digest.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -370,6 +363,14 @@ def squared_sensitivity(
     return unit.table_squared
 
 
+def targets_hash(targets: Iterable[Query | Threshold]) -> str:
+    """What tells some targets from others, so that no count is taken for another's."""
+    digest = hashlib.sha256()
+    for target in targets:
+        digest.update(f"{target!r}\n".encode())
+    return digest.hexdigest()
+
+
 def plain(number: int) -> int:
     """A whole number as a plain `int`, read once; anything else as it is, for `check` to refuse.
 
@@ -418,7 +419,8 @@ def _weights_of(workload: Workload) -> AnswersOf | None:
     return weights.__getitem__
 
 
-def _counts(counted: CountedTables, target: Query | Threshold) -> Counts:
+def exact_counts(counted: CountedTables, target: Query | Threshold) -> Counts:
+    """The exact counts of all cells of a threshold's table, or of one query."""
     if isinstance(target, Query):
         return np.array(counted.count(target), dtype=np.int64)
     answers = counted.answers(target)

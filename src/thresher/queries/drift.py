@@ -111,8 +111,8 @@ class Drift:
         """
         pooled = dict.fromkeys((*self.old.workload, *self.new.workload), 0)
         for history in (self.old, self.new):
-            for threshold, times in zip(history.workload, history.times, strict=True):
-                pooled[threshold] += times
+            for threshold, asked in zip(history.workload, history.times, strict=True):
+                pooled[threshold] += asked
         schema = self.old.workload.schema
         times = np.array(list(pooled.values()))
         names = [[schema.index(name) for name in threshold.features] for threshold in pooled]

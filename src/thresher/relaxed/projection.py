@@ -10,12 +10,14 @@ from thresher.parallel import products_on_one_core
 from thresher.relaxed.compilation import cores_for
 from thresher.relaxed.optimisers import AcceleratedProjection, Iterate, Optimiser, PaperAdam
 from thresher.relaxed.rows import RelaxedRows
+from thresher.relaxed.softmax import SoftmaxAdam, softmax_rows
 from thresher.relaxed.targets import Misfit, Residuals, Target
 
 OPTIMISERS: dict[str, Optimiser] = {
     "accelerated": AcceleratedProjection(),
     "sparse": AcceleratedProjection(toll=0.003),
     "adam": PaperAdam(),
+    "softmax": SoftmaxAdam(),
 }
 
 Record = Callable[[int, float, RelaxedRows], None]
@@ -119,7 +121,7 @@ def project(
         rows: D' to start from; left as it is.
         targets: Noisy answers, each with its noise.
         optimiser: "accelerated", "sparse" (the same, but D' is kept sparse), "adam" (the paper's),
-            or any other `Optimiser`.
+            "softmax" (Adam on the logits of Softmax rows), or any other `Optimiser`.
         stopping: When to stop.
         record: Called with the iteration, misfit and D' after each iteration (0: before the
             first). The D' it is given is only valid during the call.
@@ -154,6 +156,30 @@ def project(
                 break
     final = RelaxedRows.extended(latest.columns.copy(), sizes, views)
     return Projection(final, tuple(misfits), reason or "optimum")
+
+
+def first_rows(
+    optimiser: str, sizes: tuple[int, ...], rows: int, rng: np.random.Generator
+) -> RelaxedRows:
+    """The random D' that an optimiser starts from.
+
+    Softmax rows need a start without zeros: a share of zero would hardly ever grow.
+
+    Args:
+        optimiser: One of `OPTIMISERS`.
+        sizes: How many values each feature has.
+        rows: n', the number of synthetic rows.
+        rng: Source of (public) randomness.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> bool(first_rows("softmax", (2, 30), rows=5, rng=rng).columns.all())
+        True
+        >>> bool(first_rows("adam", (2, 30), rows=5, rng=rng).columns.all())
+        False
+    """
+    start = softmax_rows if optimiser == "softmax" else RelaxedRows.uniform
+    return start(sizes, rows, rng)
 
 
 def _optimiser(optimiser: str | Optimiser) -> Optimiser:

@@ -25,7 +25,7 @@ from thresher.relaxed.tables import TableOnRows
 from thresher.schema import Schema
 
 # Working memory for one slab of a table.
-_SLAB_BYTES = 256 * 2**20
+SLAB_BYTES = 256 * 2**20
 # Below this many products of a cell and a row, a second thread takes longer to start than to help.
 _WORTH_SHARING = 200_000_000
 # So many groups of tables can be worked on at the same time.
@@ -201,7 +201,7 @@ class TableTarget:
         table = TableOnRows(rows, self.schema, self.threshold)
         width = table.cells[1]
         total, largest = 0.0, 0.0
-        for leading in table.slabs(_SLAB_BYTES):
+        for leading in table.slabs(SLAB_BYTES):
             residual = table.slab(leading)
             wanted = self._flat[leading.start * width : leading.stop * width]
             squares, deviation = subtract(residual.reshape(-1), wanted)

@@ -19,6 +19,9 @@ UNIT_VERSION = 2
 Readers of version 1 would show the wrong promise, and take parts of persons for records.
 """
 
+RESIDUAL_VERSION = 3
+"""The version of releases with measured residuals, for any unit. Earlier readers know none."""
+
 
 @cache
 def json_schema() -> Mapping[str, Any]:
@@ -26,7 +29,7 @@ def json_schema() -> Mapping[str, Any]:
 
     Example:
         >>> json_schema()["properties"]["version"]["enum"]
-        [1, 2]
+        [1, 2, 3]
     """
     schema: dict[str, Any] = json.loads(
         files("thresher.release").joinpath("release.schema.json").read_text("utf-8")
@@ -38,10 +41,10 @@ def check_document(about: object) -> None:
     """Raise a ReleaseError unless this is what a release.json may say."""
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ReleaseError("release.json is not that of a release")
-    if about.get("version") not in (VERSION, UNIT_VERSION):
+    if about.get("version") not in (VERSION, UNIT_VERSION, RESIDUAL_VERSION):
         raise ReleaseError(
             f"it is of version {repr(about.get('version'))[:80]}; this thresher reads {VERSION} "
-            f"and {UNIT_VERSION}"
+            f"to {RESIDUAL_VERSION}"
         )
     fault = fault_of(about, json_schema())
     if fault is not None:

@@ -5,6 +5,7 @@
     workload.json      the thresholds it was fitted for
     measurements.csv   every noisy answer to a single query: query, count, sigma
     tables.npz         every noisy table, in the order of release.json
+    residuals.npz      the contrasts of every noisy residual, in the order of release.json
     rows.npz           the relaxed rows D', if answers come from them
 
 Nothing is ever unpickled, and nothing is run: JSON, CSV and plain arrays only.
@@ -28,7 +29,14 @@ import numpy.typing as npt
 from thresher.errors import ReleaseError, ThresherError
 from thresher.files import read_json
 from thresher.privacy.budget import Budget
-from thresher.privacy.measurements import Measurement, QueryMeasurement, TableMeasurement
+from thresher.privacy.measurements import (
+    Measurement,
+    QueryMeasurement,
+    ResidualMeasurement,
+    TableMeasurement,
+    contrast_count,
+    unpacked,
+)
 from thresher.privacy.unit import Unit
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
@@ -41,6 +49,7 @@ from thresher.release.sources import (
     TOLERANCE,
     AnswerSource,
     NoisyTables,
+    ResidualTables,
     RowsAndTables,
     SyntheticRows,
     Zeros,
@@ -102,6 +111,7 @@ def _error(words: str) -> ReleaseError:
 
 def _check_files(folder: Path, about: dict[str, Any]) -> None:
     needed = {"tables.npz"} if about["measured_tables"] else set()
+    needed |= {"residuals.npz"} if about.get("measured_residuals") else set()
     needed |= {"rows.npz"} if about["answers_from"] in WITH_ROWS else set()
     if unlisted := needed - set(about["files"]):
         raise ReleaseError(f"release.json lists no {', '.join(sorted(unlisted))}")
@@ -123,6 +133,7 @@ def _read(folder: Path, about: dict[str, Any]) -> Release:
         raise ReleaseError("measurements.csv has not as many lines as release.json says")
     measurements: list[Measurement] = [*queries]
     measurements += _read_tables(folder, about["measured_tables"], schema, total)
+    measurements += _read_residuals(folder, about.get("measured_residuals", []), schema, total)
     release = Release(
         schema=schema,
         n=n,
@@ -177,6 +188,8 @@ def _read_source(
         return Zeros()
     if kind == NoisyTables.kind:
         return NoisyTables.of(measurements, schema)
+    if kind == ResidualTables.kind:
+        return ResidualTables.of(measurements, schema)
     rows = _read_rows(folder, about["settings"].get("synthetic_rows"), schema)
     if kind == SyntheticRows.kind:
         return SyntheticRows(rows, schema, error)
@@ -235,3 +248,15 @@ def _read_tables(
         TableMeasurement(threshold, arrays[name], float(entry["sigma"]), n)
         for threshold, name, entry in zip(thresholds, names, listed, strict=True)
     ]
+
+
+def _read_residuals(
+    folder: Path, listed: list[dict[str, Any]], schema: Schema, n: int
+) -> list[ResidualMeasurement]:
+    if not listed:
+        return []
+    marginals = [Threshold(entry["features"]) for entry in listed]
+    size = sum(contrast_count(marginal, schema) for marginal in marginals)
+    expected = {"contrasts": Expected((size,), "<i8")}
+    contrasts = read_arrays(folder / "residuals.npz", expected)["contrasts"]
+    return unpacked(contrasts, marginals, [entry["sigma"] for entry in listed], schema, n)

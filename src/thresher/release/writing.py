@@ -14,12 +14,21 @@ from thresher.errors import ReleaseError, ThresherError
 from thresher.files import flush, write_json
 from thresher.privacy.measurements import (
     QueryMeasurement,
+    ResidualMeasurement,
     TableMeasurement,
     measured_queries,
+    measured_residuals,
     measured_tables,
 )
 from thresher.privacy.unit import Unit
-from thresher.release.document import FORMAT, UNIT_VERSION, VERSION, checksum_of, seal_of
+from thresher.release.document import (
+    FORMAT,
+    RESIDUAL_VERSION,
+    UNIT_VERSION,
+    VERSION,
+    checksum_of,
+    seal_of,
+)
 from thresher.schema import Schema
 
 if TYPE_CHECKING:
@@ -76,9 +85,13 @@ def _write(release: "Release", folder: Path) -> None:
     if tables:
         named: dict[str, Any] = {f"table{i}": m.counts for i, m in enumerate(tables)}
         np.savez_compressed(folder / "tables.npz", **named)
+    residuals = measured_residuals(release.measurements)
+    if residuals:
+        contrasts = np.concatenate([m.contrasts.reshape(-1) for m in residuals])
+        np.savez_compressed(folder / "residuals.npz", contrasts=contrasts)
     if release.source.rows is not None:
         np.savez_compressed(folder / "rows.npz", columns=release.source.rows.feature_columns)
-    about = _about(release, len(queries), tables)
+    about = {**_about(release, len(queries), tables), **_about_residuals(residuals)}
     about["files"] = {file.name: checksum_of(file) for file in sorted(folder.iterdir())}
     write_json(folder / "release.json", {**about, "checksum": seal_of(about)})
 
@@ -116,6 +129,13 @@ def _about(
         ],
         "versions": dict(release.versions),
     }
+
+
+def _about_residuals(residuals: Sequence[ResidualMeasurement]) -> dict[str, Any]:
+    if not residuals:
+        return {}
+    listed = [{"features": list(m.threshold.features), "sigma": m.sigma} for m in residuals]
+    return {"version": RESIDUAL_VERSION, "measured_residuals": listed}
 
 
 def _write_queries(path: Path, measured: Sequence[QueryMeasurement], schema: Schema) -> None:

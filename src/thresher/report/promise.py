@@ -46,7 +46,19 @@ def promise(release: Release) -> Markup:
         tag("p", "It does not mean that nothing is learned about people like you: what is true of "
             "many shows with or without your record. And it counts this release only. Releases "
             "made from the same records add up; the holder’s ledger keeps that account."),
+        *_public(release),
     )  # fmt: skip
+
+
+def _public(release: Release) -> tuple[Markup, ...]:
+    """What is said about public records that D' started from."""
+    if "public" not in release.settings:
+        return ()
+    words = (
+        "The synthetic data started from other records, for which the holder vouches that they "
+        "were public already. The promise does not cover these."
+    )
+    return (tag("p", words),)
 
 
 def _whose(unit: Unit) -> tuple[str, str]:

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from thresher.data.records import Records
 from thresher.errors import ParameterError
 from thresher.mechanisms.adaptive_tables.plan import make_plan
 from thresher.mechanisms.adaptive_tables.procedure import AdaptiveTablesProcedure
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.mechanisms.parameters import check_whole
+from thresher.mechanisms.public import PublicStart
 from thresher.queries.workload import Workload
 
 
@@ -26,6 +28,8 @@ class AdaptiveTables(Mechanism):
             `workload_tables`, and at most 262,144. Most cells of larger tables are empty, and the
             others show in the smaller tables that they add up to.
         seed: Seeds the random start of D', which is public and protects nothing.
+        public: Records that are public, which D' starts from, at no cost. You vouch for them: the
+            promise does not cover them.
 
     Example:
         >>> import thresher as th
@@ -43,6 +47,7 @@ class AdaptiveTables(Mechanism):
     synthetic_rows: int = 1000
     largest_table: int | None = None
     seed: int = 0
+    public: Records | None = None
 
     def resolve(self, n: int, rho: Fraction, workload: Workload) -> AdaptiveTablesProcedure:
         """Decide what to measure by the rules of `plan`."""
@@ -55,8 +60,9 @@ class AdaptiveTables(Mechanism):
             workload_tables=self.workload_tables,
             largest_table=self.largest_table,
         )
+        public = PublicStart.of(self.public, workload.schema)
         return AdaptiveTablesProcedure(
-            self.name, rho, workload, plan, self.synthetic_rows, self.seed
+            self.name, rho, workload, plan, self.synthetic_rows, self.seed, public
         )
 
     def _check(self) -> None:

@@ -30,6 +30,7 @@ from thresher.mechanisms.checkpoint import Fits
 from thresher.mechanisms.estimate import Estimate, Work, counting_memory
 from thresher.mechanisms.procedure import Outcome, Progress, is_late
 from thresher.mechanisms.projector import Projector
+from thresher.mechanisms.public import PublicStart
 from thresher.privacy.access import Access
 from thresher.privacy.measurements import Measurement
 from thresher.progress import COMPILING, ROUNDS, Phase, Step
@@ -77,6 +78,7 @@ class AdaptiveTablesProcedure:
         plan: What is measured, and with what.
         synthetic_rows: n'.
         seed: Of the random start of D'.
+        public: What D' starts from in place of the one-way tables.
     """
 
     name: str
@@ -85,6 +87,7 @@ class AdaptiveTablesProcedure:
     plan: Plan
     synthetic_rows: int
     seed: int
+    public: PublicStart | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -95,6 +98,7 @@ class AdaptiveTablesProcedure:
             "synthetic_rows": self.synthetic_rows,
             "largest_table": self.plan.largest_table,
             "seed": self.seed,
+            **(self.public.settings if self.public else {}),
         }
 
     def run(self, access: Access, progress: Progress, fits: Fits | None = None) -> Outcome:
@@ -106,7 +110,10 @@ class AdaptiveTablesProcedure:
         plan = self.plan
         measured = self._measure_one_way(access)
         progress(Step(ONE_WAY))
-        rows = near_product(measured, access.schema, self.synthetic_rows, self.seed)
+        if self.public is not None:
+            rows = self.public.rows(self.synthetic_rows, self.seed)
+        else:
+            rows = near_product(measured, access.schema, self.synthetic_rows, self.seed)
         keep = is_late(1, plan.rounds)
         rows = fits(rows, partial(self._fit, rows, measured, BEFORE_ROUNDS), keep=keep)
         if plan.workload_tables:
