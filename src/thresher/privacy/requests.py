@@ -349,10 +349,10 @@ def squared_sensitivity(
     """
     if isinstance(target, Query):
         target.check(schema)
-        _check_counted(target.threshold, schema)
+        check_counted(target.threshold, schema)
         return unit.query_squared
     check_fits(target, schema)
-    _check_counted(target, schema)
+    check_counted(target, schema)
     if not jointly:
         return target.query_count(schema) * unit.query_squared
     if target.r != target.k:
@@ -382,10 +382,10 @@ def plain(number: int) -> int:
 
 def _check_workload(workload: Workload) -> None:
     for threshold in workload:
-        _check_counted(threshold, workload.schema)
+        check_counted(threshold, workload.schema)
 
 
-def _check_counted(threshold: Threshold, schema: Schema) -> None:
+def check_counted(threshold: Threshold, schema: Schema) -> None:
     """Refuse a threshold that cannot be counted: behind views, their features are."""
     columns = Threshold(schema.bases(threshold.features))
     check_countable(columns.shape(schema), threshold)

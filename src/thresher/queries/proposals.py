@@ -75,7 +75,7 @@ def _view(feature: Feature, asked: Counter[Codes], schema: Schema) -> View | Non
         return None
     wanted = [codes for codes, _ in sets.most_common()]
     name = f"{feature.name}-groups"
-    if name in (*schema.names, *(view.name for view in schema.views)):
+    if name in schema.all_names:
         return None
     if feature.has_order and all(_is_run(codes, feature) for codes in wanted):
         return _at_cuts(feature, name, wanted)
