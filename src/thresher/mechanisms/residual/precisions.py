@@ -79,7 +79,8 @@ class ResidualPlan:
         precisions = problem.solved()
         parts = np.maximum(precisions / precisions.max(initial=1e-300), LEAST_PART)
         marginals = (
-            Threshold(tuple(schema.all_names[i] for i in features)) for features in problem.residuals
+            Threshold(tuple(schema.all_names[i] for i in features))
+            for features in problem.residuals
         )
         return cls(
             schema, tuple(marginals), tuple(np.rint(parts * LARGEST_PRECISION).astype(int).tolist())
