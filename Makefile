@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test coverage lint bench format clean docs wheel test-wheel fuzz audit
+.PHONY: demo test coverage lint bench format clean docs wheel test-wheel fuzz audit explorer
 
 demo: $(VENV)/.installed
 	$(BIN)/thresher demo
@@ -31,6 +31,10 @@ format: $(VENV)/.installed-dev
 # The site, in build/site. A broken link or an undocumented name fails it.
 docs: $(VENV)/.installed-docs
 	$(BIN)/mkdocs build --strict --quiet
+
+# The script and style of the page, from explorer/ into the package. Needs node 20; what it builds is committed.
+explorer:
+	cd explorer && npm ci --silent && npm run --silent build
 
 wheel: $(VENV)/.installed-docs
 	rm -rf dist

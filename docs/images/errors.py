@@ -8,9 +8,11 @@ import csv
 from pathlib import Path
 from statistics import mean
 
+import matplotlib
+import matplotlib.pyplot as plt
+
 import thresher as th
 from thresher.evaluation import errors_of
-from thresher.report.dots import errors
 
 HERE = Path(__file__).parent
 KINDS = {
@@ -24,10 +26,7 @@ WORKLOADS = ((4, 3), (16, 3), (64, 3), (256, 3), (64, 2), (64, 1))
 EPSILONS = (0.1, 1.0)
 SEEDS = (0, 1, 2)
 HEAD = ("mechanism", "epsilon", "thresholds", "r", "k", "seed", "queries", "max_error")
-STYLE = """
-svg { background: #fff; font: 11px "Liberation Sans", Arial, sans-serif; }
-text { fill: #1b1f24; } .level { stroke: #dfe3e8; stroke-width: .8; } .faint { opacity: .55; }
-"""
+MARKS = dict(zip(KINDS, "oxs^D", strict=True))
 
 
 def measure(store: Path) -> list[list[str]]:
@@ -71,10 +70,17 @@ def draw(lines: list[list[str]], picture: Path) -> None:
         ]
         for name in KINDS
     }
-    svg = str(errors(labels, drawn))
-    svg = svg.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-    svg = svg.replace("<title>", f"<style>{STYLE}</style><title>", 1)
-    picture.write_text(svg + "\n", encoding="utf-8")
+    # The same numbers give the same file.
+    matplotlib.rcParams |= {"svg.hashsalt": "errors", "svg.fonttype": "none"}
+    figure, axes = plt.subplots(figsize=(8, 3.6), layout="constrained")
+    for name, values in drawn.items():
+        axes.plot(values, labels, MARKS[name], markersize=5, label=name)
+    axes.set_xscale("log")
+    axes.invert_yaxis()
+    axes.grid(color="#dfe3e8")
+    axes.set_xlabel("largest error, mean over seeds")
+    figure.legend(loc="outside upper center", ncols=len(KINDS), frameon=False)
+    figure.savefig(picture, metadata={"Date": None})
     for i, label in enumerate(labels):
         numbers = " | ".join(f"{values[i]:.3f}" for values in drawn.values())
         print(f"| {label} | {numbers} |")  # noqa: T201

@@ -1,4 +1,4 @@
-"""`thresher report`: writes a page, and stamps it where it is not private."""
+"""`thresher report` and `explore`: write a page, and stamp it where it is not private."""
 
 import json
 import sys
@@ -46,6 +46,17 @@ def test_a_report_is_one_file(folder, monkeypatch, capsys):
     assert "NOT PRIVATE" not in page + told.err
 
 
+def test_the_explorer_is_the_same_page_opened_at_a_question(folder, monkeypatch, capsys):
+    assert run(monkeypatch, "explore", "rel", "--title", "Health", "--json") == 0
+    page = (folder / "explore.html").read_text("utf-8")
+    told = {"page": "explore.html", "bytes": len(page.encode())}
+    assert json.loads(capsys.readouterr().out) == told
+    assert run(monkeypatch, "report", "rel", "--title", "Health") == 0
+    report = (folder / "report.html").read_text("utf-8")
+    assert page.replace('data-view="ask"', 'data-view="report"') == report
+    assert "<title>Health</title>" in page
+
+
 def test_with_data_the_page_and_the_messages_say_that_it_is_not_private(
     folder, monkeypatch, capsys
 ):
@@ -63,6 +74,7 @@ def test_with_data_the_page_and_the_messages_say_that_it_is_not_private(
     ("words", "culprit"),
     [
         (("report", "none"), "none is not a release"),
+        (("explore", "none"), "none is not a release"),
         (("report", "rel", "--data", "fewer.csv"), "fewer.csv holds 59 records"),
         (("report", "rel", "--data", "none.csv"), "there is no file none.csv"),
         (("report", "rel", "-w", "work.json"), "give --data too"),

@@ -45,8 +45,12 @@ COMMANDS: dict[str, Entry] = {
         "evaluate:evaluate",
     ),
     "report": Entry(
-        "Write a page about a release: promise, budget, noise, and pictures of the data.",
+        "Write a page about a release: findings, what was measured and how noisy, and the promise.",
         "report:report",
+    ),
+    "explore": Entry(
+        "Write a page that answers questions about a release in the browser, without a server.",
+        "explore:explore",
     ),
     "reproduce": Entry("Run the paper's experiments and draw its figures.", "reproduce:reproduce"),
     "schema": Entry(

@@ -1,15 +1,21 @@
 """`thresher demo`: built-in ADULT, end to end."""
 
 import time
+from pathlib import Path
 
 from thresher.cli.console import phases_of, show, working
 from thresher.data import datasets
 from thresher.data.exact import exact_answer
 from thresher.evaluation.comparison import BASELINES
 from thresher.evaluation.errors import errors_of
+from thresher.files import write_text
 from thresher.mechanisms import Auto
 from thresher.queries.workload import Workload
 from thresher.release import Answer
+from thresher.report import Imprint, release_page
+
+PAGE = Path("thresher-demo.html")
+"""Where the page of the demo's release goes, in the folder where it is run."""
 
 QUESTIONS = {
     "women with a bachelor's degree or more who earn over 50K": (
@@ -29,7 +35,8 @@ def demo() -> None:
     """Fit the built-in ADULT data and ask the release a few questions.
 
     The workload is 64 random 3-way marginals, some four million queries, at ε = 1. Truth and errors
-    are shown beside the private answers, so the output is not private.
+    are shown beside the private answers, so the output is not private. The page of the release,
+    which it writes into the current folder, has nothing but private answers.
 
     Example:
         thresher demo
@@ -72,6 +79,10 @@ def demo() -> None:
         show(f"  {name:20} {error:.4f}")
     show()
     show("Truth and errors were computed from the records: not private, not for publication.")
+    show()
+    imprint = Imprint(name="adult-release", title="ADULT, a release of the demo")
+    write_text(PAGE, release_page(release, imprint))
+    show(f"The release as a page that answers in the browser: {PAGE.resolve()}")
 
 
 def _said(answer: Answer) -> str:

@@ -47,6 +47,10 @@ def fit(
         str | None,
         typer.Option(metavar="NAME", help="`oneshot` (OSAS, the default) or `iterative` (AS)."),
     ] = None,
+    optimise: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Smallest `max` (the default) or `mean` error."),
+    ] = None,
     seed: options.Seed = None,
     public: options.Public = None,
     accounting: options.AccountingOption = "tight",
@@ -74,7 +78,7 @@ def fit(
     unit = unit_of(neighbours, person, rows_per_person, counting, epsilon, delta)
     settings = given(
         rounds=rounds, queries_per_round=queries_per_round, synthetic_rows=synthetic_rows,
-        optimizer=optimizer, selection=selection, seed=seed,
+        optimizer=optimizer, selection=selection, optimise=optimise, seed=seed,
     )  # fmt: skip
     budget = {"epsilon": epsilon, "delta": delta, "rho": rho, "accounting": accounting}
     chosen = _mechanism(mechanism, budget, settings, later=given(public=public))

@@ -7,6 +7,7 @@ import typer
 
 from thresher.cli.console import print_json, say, show, working
 from thresher.cli.evaluate import STAMP, compared_on, number_counted
+from thresher.cli.imprint import PageContact, PageFile, PageOwner, PageTitle, imprint_of
 from thresher.cli.inputs import load_records
 from thresher.cli.options import (
     AsJson,
@@ -21,17 +22,12 @@ from thresher.errors import DataError, ParameterError
 from thresher.evaluation.comparison import compare
 from thresher.files import write_text
 from thresher.release import Release, load
-from thresher.report import Comparison, report_page
+from thresher.report import Comparison, release_page
 
 
 def report(
     release: ReleaseFolder,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="The .html file to write.", callback=usable_path
-        ),
-    ] = Path("report.html"),
+    output: PageFile = Path("report.html"),
     data: Annotated[
         str | None,
         typer.Option(
@@ -44,12 +40,16 @@ def report(
     workload: OtherWorkload = None,
     line_breaks: LineBreaks = False,
     seed: BaselineSeed = 0,
+    title: PageTitle = "",
+    owner: PageOwner = "",
+    contact: PageContact = "",
     as_json: AsJson = False,
 ) -> None:
-    """Write a page about a release: promise, budget, noise, and pictures of the data.
+    """Write a page about a release: findings, what was measured and how noisy, and the promise.
 
-    The page costs no privacy, works offline and prints well. With --data it shows errors computed
-    from the private records. It is then NOT PRIVATE, and says so.
+    It is the page of `thresher explore`, opened at its report. It costs no privacy, works offline
+    and prints well. With --data it shows errors computed from the private records. It is then NOT
+    PRIVATE, and says so.
 
     Example:
         thresher report people-release --output people.html
@@ -59,7 +59,8 @@ def report(
     published = load(release)
     comparison = None if data is None else _compared(published, data, workload, line_breaks, seed)
     with working("drawing"):
-        write_text(output, report_page(published, comparison))
+        imprint = imprint_of(release, title, owner, contact)
+        write_text(output, release_page(published, imprint, "report", comparison))
     if comparison:
         say(STAMP)
     if as_json:

@@ -30,7 +30,7 @@ from thresher.relaxed.compilation import telling_of_compilation
 from thresher.relaxed.projection import OPTIMISERS, first_rows
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.slab_marginals import walking_work
-from thresher.release.prediction_error import detectable_error, prediction_error_of
+from thresher.release.prediction_error import Prediction, detectable_error, prediction_error_of
 from thresher.release.sources import SyntheticRows
 from thresher.schema import Schema
 
@@ -226,7 +226,7 @@ class RAPProcedure:
             measured = access.measure(self.workload.thresholds, rho=self.cost, jointly=False)
             rows = fits(rows, partial(self._project, rows, measured, access.schema, progress, 1))
             return Outcome(SyntheticRows(rows, access.schema), tuple(measured))
-        measured, predictions = [], list[tuple[Measurement, float]]()
+        measured, predictions = [], list[Prediction]()
         per_round = self.cost / self.rounds
         for t in range(1, self.rounds + 1):
             before = SyntheticRows(rows, access.schema)
@@ -236,7 +236,7 @@ class RAPProcedure:
             latest = access.measure(selected, rho=per_round / 2)
             if is_late(t, self.rounds):
                 # A journal that lost all that was left has nothing measured.
-                predictions += zip(latest, before.queries(selected), strict=False)
+                predictions += map(Prediction.of, latest, before.queries(selected))
             measured += latest
             fit = partial(self._project, rows, measured, access.schema, progress, t)
             rows = fits(rows, fit, keep=is_late(t + 1, self.rounds))

@@ -1,5 +1,6 @@
-"""A release as one page for people: self-contained HTML that works offline and prints well."""
+"""A release as one page for people: it answers in the browser, works offline, and prints well."""
 
-from thresher.report.page import Comparison, report_page
+from thresher.report.not_private import Comparison
+from thresher.report.page import Imprint, release_page
 
-__all__ = ["Comparison", "report_page"]
+__all__ = ["Comparison", "Imprint", "release_page"]

@@ -1,23 +1,66 @@
-"""The page: its sections in order, and what holds them together."""
+"""The page: words by a template, answers by the script of `explorer/`, all in one file."""
 
+import base64
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
+from typing import Literal
+
+from jinja2 import Environment, StrictUndefined, Template
 
 from thresher.release import Release
-from thresher.report import not_private, promise, synthetic
-from thresher.report.markup import Markup, joined, tag
-from thresher.report.measured import measured, trust
+from thresher.report import measured, not_private, promise
+from thresher.report.facts import facts_of
 from thresher.report.not_private import Comparison
+from thresher.report.payload import packed
+from thresher.report.wording import count, percent
 
-__all__ = ["Comparison", "report_page"]
+View = Literal["ask", "report"]
+
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff"
+    "\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]"
+)
+"""Characters that are not shown, and marks that turn the direction of the text around them."""
 
 
-def report_page(release: Release, comparison: Comparison | None = None) -> str:
-    """One HTML page about a release, with nothing in it that must be fetched.
+@dataclass(frozen=True)
+class Imprint:
+    """Who publishes a release, in their words.
+
+    Attributes:
+        name: What the release's folder is called, for the commands that the page shows.
+        title: The title of the page.
+        owner: Who publishes it.
+        contact: Where questions go.
+
+    Example:
+        >>> Imprint(name="adult-release", title="Census income, 1994").title
+        'Census income, 1994'
+    """
+
+    name: str = "RELEASE"
+    title: str = ""
+    owner: str = ""
+    contact: str = ""
+
+
+def release_page(
+    release: Release,
+    imprint: Imprint | None = None,
+    view: View = "ask",
+    comparison: Comparison | None = None,
+) -> str:
+    """One HTML page of a release that answers questions in the browser and fetches nothing.
 
     Args:
         release: The release.
-        comparison: Its errors beside the baselines'. They come from the private records: with
-            them, the page is not private, and says so.
+        imprint: Who publishes it.
+        view: What the page shows first: a question to build, or the report.
+        comparison: Errors beside the baselines'. They come from the private records: with them,
+            the page is not private, and says so.
 
     Returns:
         The page. Without a comparison, it is post-processing of the release and costs no privacy.
@@ -26,39 +69,56 @@ def report_page(release: Release, comparison: Comparison | None = None) -> str:
         >>> import thresher as th
         >>> data = th.datasets.adult()
         >>> work = th.Workload.random(data.schema, k=2, size=3, seed=0)
-        >>> page = report_page(th.All0(epsilon=1.0).fit(data, work))
+        >>> page = release_page(th.All0(epsilon=1.0).fit(data, work))
         >>> page.startswith("<!DOCTYPE html>"), "NOT PRIVATE" in page
         (True, False)
     """
-    title = f"A private release by {release.mechanism}"
-    sections = [
-        promise.promise(release),
-        promise.spent(release),
-        measured(release),
-        trust(release),
-        synthetic.one_at_a_time(release),
-        synthetic.two_together(release),
-        *([not_private.beside_baselines(comparison)] if comparison else []),
-        promise.made(release),
-    ]
-    body = joined(
-        not_private.banner() if comparison else "",
-        tag("header", tag("h1", title), tag("p", promise.in_short(release), class_="lead")),
-        promise.insecure() if not release.is_secure else "",
-        tag("main", *sections),
+    imprint = imprint or Imprint()
+    facts = {
+        **facts_of(release),
+        "name": imprint.name,
+        "points": measured.points(release),
+        "comparison": None if comparison is None else not_private.picture(comparison),
+    }
+    script = _part("bundle/explorer.js")
+    return _template().render(
+        release=release,
+        title=imprint.title or f"A private release by {release.mechanism}",
+        imprint=imprint,
+        view=view,
+        in_short=promise.in_short(release),
+        promise=promise.promise(release),
+        spent=promise.spent(release),
+        made=promise.made(release),
+        workload=promise.workload(release),
+        measured=measured.measured(release),
+        trust=measured.trust(release),
+        comparison=None if comparison is None else not_private.beside_baselines(comparison),
+        script=script,
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        style=_part("bundle/explorer.css"),
+        payload=packed(facts),
     )
-    head = joined(
-        tag("meta", charset="utf-8"),
-        # Nothing may be fetched or run, whatever a label holds.
-        tag("meta", http_equiv="Content-Security-Policy",
-            content="default-src 'none'; style-src 'unsafe-inline'"),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("title", ("NOT PRIVATE: " if comparison else "") + title),
-        tag("style", Markup(_style())),
-    )  # fmt: skip
-    page = tag("html", tag("head", head), tag("body", body), lang="en")
-    return f"<!DOCTYPE html>\n{page}\n"
 
 
-def _style() -> str:
-    return files("thresher.report").joinpath("report.css").read_text("utf-8")
+@cache
+def _template() -> Template:
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_visible,
+    )
+    environment.filters |= {"percent": percent, "count": count}
+    return environment.from_string(_part("page.html"))
+
+
+def _visible(value: object) -> object:
+    return _INVISIBLE.sub("\N{REPLACEMENT CHARACTER}", value) if type(value) is str else value
+
+
+@cache
+def _part(name: str) -> str:
+    return files("thresher.report").joinpath(name).read_text("utf-8")

@@ -6,59 +6,53 @@ import math
 from thresher.privacy.budget import epsilon_of
 from thresher.privacy.unit import Unit
 from thresher.release import Release
-from thresher.report.drawing import percent
-from thresher.report.markup import Markup, details, section, table, tag
+from thresher.report.wording import percent
 
 
 def in_short(release: Release) -> str:
-    """The release in one sentence."""
-    work = release.workload
-    thresholds = "1 threshold" if len(work) == 1 else f"{len(work):,} thresholds"
+    """The release in one line."""
     number = f"{'about ' if release.n_sigma else ''}{release.n:,} {release.unit.counted}"
     return (
-        f"Made from {number} with {len(release.schema)} features, for {thresholds} "
-        f"({work.query_count:,} queries), with ε = {release.epsilon:.4g} and "
-        f"δ = {float(release.delta):.2g}."
+        f"{number} · {len(release.schema)} features · ε = {release.epsilon:.4g}, "
+        f"δ = {float(release.delta):.2g} · made {release.created[:10]}"
     )
 
 
-def promise(release: Release) -> Markup:
-    """What is promised, to whom, and what is not."""
+def promise(release: Release) -> list[str]:
+    """What is promised, to whom, and what is not: paragraphs."""
     epsilon = release.epsilon
     if release.spent == 0:
-        return section(
-            "The promise",
-            tag("p", "Nothing was read from the records to make this release, apart from how many "
-                "there are. It tells nothing about anybody in them."),
-        )  # fmt: skip
+        return [
+            "Nothing was read from the records to make this release, apart from how many there "
+            "are. It tells nothing about anybody in them."
+        ]
     sure = 1 / (1 + math.exp(-epsilon)) if epsilon < 700 else 1.0
     certainty = percent(sure) if sure < 0.9995 else "more than 99.9 %"
     yours, unsure = _whose(release.unit)
-    return section(
-        "The promise",
-        tag("p", f"Whoever studies this release learns almost the same about you as if {yours}. "
-            "This holds against somebody who knows every other record, knows how the release was "
-            "made, and can compute without limit."),
-        tag("p", f"“Almost” is a number: ε = {epsilon:.4g}. Somebody who cannot tell {unsure}, "
-            f"and guesses at even odds, can become at most {certainty} sure by reading all of the "
-            "release. "
-            f"δ = {float(release.delta):.2g} is a small allowance for this rule to fail."),
-        tag("p", "It does not mean that nothing is learned about people like you: what is true of "
-            "many shows with or without your record. And it counts this release only. Releases "
-            "made from the same records add up; the holder’s ledger keeps that account."),
+    return [
+        f"Whoever studies this release learns almost the same about you as if {yours}. This holds "
+        "against somebody who knows every other record, knows how the release was made, and can "
+        "compute without limit.",
+        f"“Almost” is a number: ε = {epsilon:.4g}. Somebody who cannot tell {unsure}, and guesses "
+        f"at even odds, can become at most {certainty} sure by reading all of the release. "
+        f"δ = {float(release.delta):.2g} is a small allowance for this rule to fail.",
+        "It does not mean that nothing is learned about people like you: what is true of many "
+        "shows with or without your record. And it counts this release only. Releases made from "
+        "the same records add up; the holder’s ledger keeps that account.",
+        "Reading this page, asking it any number of questions, and passing it on cost nothing "
+        "more: it was computed from the release, not from the records.",
         *_public(release),
-    )  # fmt: skip
+    ]
 
 
-def _public(release: Release) -> tuple[Markup, ...]:
+def _public(release: Release) -> list[str]:
     """What is said about public records that D' started from."""
     if "public" not in release.settings:
-        return ()
-    words = (
+        return []
+    return [
         "The synthetic data started from other records, for which the holder vouches that they "
         "were public already. The promise does not cover these."
-    )
-    return (tag("p", words),)
+    ]
 
 
 def _whose(unit: Unit) -> tuple[str, str]:
@@ -72,8 +66,8 @@ def _whose(unit: Unit) -> tuple[str, str]:
     return f"{gone} not there", "whether you are in the data"
 
 
-def spent(release: Release) -> Markup:
-    """The budget, and what was used of it."""
+def spent(release: Release) -> tuple[list[tuple[str, str, str, str]], str]:
+    """The budget and what was used of it: lines of a table, and words below it."""
     budget, delta = release.budget, release.delta
     used = epsilon_of(release.spent, delta) if release.spent else 0.0
     stated = {"tight": "tight", "paper": "as in the paper", None: "stated as ρ"}
@@ -89,22 +83,16 @@ def spent(release: Release) -> Markup:
         if release.spent == 0
         else f"{percent(float(left / budget.rho))} of ρ was not spent."
     )
-    return section(
-        "The budget",
-        table(("", "ε", "δ", "ρ (zCDP)"), rows),
-        tag(
-            "p",
-            f"{words} Conversion between ρ and (ε, δ): "
-            f"{stated.get(budget.accounting, budget.accounting)}. Spending is counted in ρ, which "
-            "adds up exactly; the ε of what was spent is by the tight conversion. Reading this "
-            "page, asking the release, and drawing records from it cost nothing more.",
-        ),
+    return rows, (
+        f"{words} Conversion between ρ and (ε, δ): "
+        f"{stated.get(budget.accounting, budget.accounting)}. Spending is counted in ρ, which "
+        "adds up exactly; the ε of what was spent is by the tight conversion."
     )
 
 
-def made(release: Release) -> Markup:
+def made(release: Release) -> dict[str, str]:
     """Everything that somebody needs who makes it again."""
-    facts = {
+    return {
         "protects": f"whether {release.unit.described}",
         f"number of {release.unit.counted}": (
             f"measured, with noise of σ = {release.n_sigma:.4g}" if release.n_sigma else "public"
@@ -116,30 +104,15 @@ def made(release: Release) -> Markup:
         "schema": release.schema.fingerprint[:16],
         **{f"{name} version": version for name, version in release.versions.items()},
     }
+
+
+def workload(release: Release) -> str:
+    """The thresholds that it was made for, by their shapes."""
     shapes: dict[tuple[int, int], int] = {}
     for threshold in release.workload:
         shapes[threshold.r, threshold.k] = shapes.get((threshold.r, threshold.k), 0) + 1
     mix = ", ".join(f"{count:,} × {r} of {k}" for (r, k), count in sorted(shapes.items()))
-    features = ((feature.name, feature.kind, f"{feature.size:,}") for feature in release.schema)
-    return section(
-        "How it was made",
-        table(("setting", "value"), ((key, tag("span", value)) for key, value in facts.items())),
-        tag("p", f"Workload: {mix} ({release.workload.query_count:,} queries)."),
-        details(
-            f"The {len(release.schema)} features", table(("feature", "kind", "values"), features)
-        ),
-    )
-
-
-def insecure() -> Markup:
-    """A warning about noise that can be made again."""
-    return tag(
-        "p",
-        tag("strong", "Not private: "),
-        "the noise of this release came from a seed, for an experiment. Whoever knows or guesses "
-        "the seed can take the noise off. Do not publish it.",
-        class_="warning",
-    )
+    return f"{mix} ({release.workload.query_count:,} queries)"
 
 
 def _plain(value: object) -> str:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache, reduce
 from itertools import combinations
 from operator import and_, itemgetter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -100,6 +101,46 @@ class FittedVariances:
     def excesses(self) -> Mapping[str, float]:
         """The x of each feature: how far D' is from its one-way table beyond noise, squared."""
         return self._excesses
+
+    def facts(self) -> Mapping[str, Any]:
+        """All that its variances follow from, apart from D': plain values, features as places."""
+        return {
+            "tables": self._told(self._cells),
+            "clamped": self._told(self._clamped),
+            "queries": [
+                {
+                    "conditions": [
+                        {"feature": self._schema.index(c.feature), "codes": list(c.codes)}
+                        for c in conditions
+                    ],
+                    "r": threshold.r,
+                    "variance": variance,
+                }
+                for threshold, alike in self._queries.items()
+                for conditions, variance in alike.items()
+            ],
+            "predicted": self._told(dict.fromkeys(self._predicted, self._prediction)),
+            "prediction": self._prediction,
+            "excesses": [[self._schema.index(name), off] for name, off in self._excesses.items()],
+            "floor": self._floor,
+            "constants": {
+                "fitted": FITTED,
+                "excess": EXCESS,
+                "correlation": CORRELATION,
+                "unmeasured": UNMEASURED,
+                "most_exact": MOST_EXACT,
+            },
+        }
+
+    def _told(self, variances: Mapping[Threshold, float]) -> list[Mapping[str, Any]]:
+        return [
+            {
+                "features": [self._schema.index(name) for name in table.features],
+                "r": table.r,
+                "variance": variance,
+            }
+            for table, variance in variances.items()
+        ]
 
     def of(self, query: Query) -> Variance:
         """The smallest bound."""

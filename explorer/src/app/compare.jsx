@@ -1,0 +1,47 @@
+// One condition compared between groups of people.
+
+import { useMemo } from "preact/hooks";
+import { Intervals } from "./chart.jsx";
+import { FeatureSelect, starting, Values } from "./conditions.jsx";
+import { Shares } from "./distribution.jsx";
+import { conditionInWords } from "./format.js";
+import { merged } from "../engine/release.js";
+import { groupsOf } from "./groups.js";
+import { Where } from "./table.jsx";
+
+const MOST = 20;
+
+export function Compare({ release, state, change }) {
+  const { by, what } = state;
+  const { limits } = state;
+  const rows = useMemo(
+    () => groupsOf(release, by, MOST, limits).map(({ label, codes }) => {
+      const group = merged([{ feature: by, codes }], limits);
+      return { label, ...release.answerAmong([what], group), people: release.answerAll(merged([what], group)) };
+    }),
+    [by, JSON.stringify(what), JSON.stringify(limits)],
+  );
+  const words = conditionInWords(what, release.features);
+  return (
+    <section aria-labelledby="compare-title">
+      <h2 id="compare-title">The share for whom <bdi>{words}</bdi>, by <bdi>{release.features[by].name}</bdi></h2>
+      <div class="columns even">
+        <fieldset>
+          <legend>Compare the share with</legend>
+          <FeatureSelect release={release} label="Feature" value={what.feature}
+            change={(feature) => change({ what: starting(release, feature), by: feature === by ? what.feature : by })} />
+          <Values key={what.feature} feature={release.features[what.feature]} codes={what.codes} change={(codes) => change({ what: { ...what, codes } })} />
+        </fieldset>
+        <fieldset>
+          <legend>between groups of</legend>
+          <FeatureSelect release={release} label="Groups" value={by}
+            change={(index) => change({ by: index, what: index === what.feature ? starting(release, by) : what })} />
+        </fieldset>
+      </div>
+      <Where release={release} limits={limits} change={change} />
+      <Intervals title={`The share for whom ${words}, by ${release.features[by].name}`} rows={rows} />
+      <p class="small">A dot is the share within a group; the line is its margin of error (95 %). Where the lines of two groups overlap, they may not differ.</p>
+      <Shares release={release} name={release.features[by].name} rows={rows} />
+    </section>
+  );
+}

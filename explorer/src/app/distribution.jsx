@@ -1,0 +1,69 @@
+// The distribution of one feature, for everybody or for some people.
+
+import { useMemo } from "preact/hooks";
+import { Bars } from "./chart.jsx";
+import { FeatureSelect } from "./conditions.jsx";
+import { count, inWords, isUnreliable } from "./format.js";
+import { merged } from "../engine/release.js";
+import { groupsOf } from "./groups.js";
+import { CopyButton, DownloadButton } from "./sharing.jsx";
+import { Where } from "./table.jsx";
+
+const MOST = { ordered: 100, categories: 40 };
+
+export function Distribution({ release, state, change }) {
+  const feature = release.features[state.of];
+  const { limits } = state;
+  const rows = useMemo(() => sharesOf(release, state.of, limits), [state.of, JSON.stringify(limits)]);
+  return (
+    <section aria-labelledby="distribution-title">
+      <h2 id="distribution-title">How <bdi>{feature.name}</bdi> is distributed</h2>
+      <div class="row controls"><FeatureSelect release={release} label="Feature" shown value={state.of} change={(of) => change({ of })} /></div>
+      <Where release={release} limits={limits} change={change} />
+      <Bars title={`Shares of the values of ${feature.name}`} rows={rows} ordered={feature.ordered} />
+      <Shares release={release} name={feature.name} rows={rows} />
+    </section>
+  );
+}
+
+/** The share of each value, or of groups of values, among those who meet some conditions. */
+export function sharesOf(release, index, where = [], most = MOST) {
+  const feature = release.features[index];
+  return groupsOf(release, index, feature.ordered ? most.ordered : most.categories, where).map(({ label, tick, codes }) => {
+    const part = [{ feature: index, codes }];
+    const answer = where.length ? release.answerAmong(part, where) : release.answerAll(part);
+    return { label, tick, codes, ...answer, people: where.length ? release.answerAll(merged(part, where)) : answer };
+  });
+}
+
+/** The numbers of a picture, to read and to take along. */
+export function Shares({ release, name, rows }) {
+  const heads = [name, "share", "margin of error (95 %)", "count", "count margin"];
+  const people = (share) => (share === null ? null : Math.round(share * release.n));
+  return (
+    <>
+      <div class="scroll" tabIndex={0} role="region" aria-label={`Numbers of ${name}`}>
+        <table>
+          <thead><tr><th scope="col"><bdi>{name}</bdi></th><th scope="col">share</th><th scope="col">margin of error (95 %)</th>
+            <th scope="col">{release.facts.counted}</th></tr></thead>
+          <tbody>
+            {rows.map((row) => {
+              const words = inWords(row);
+              return (
+                <tr>
+                  <th scope="row"><bdi>{row.label}</bdi></th>
+                  <td data-share={row.share} data-margin={row.margin}>{words.share}{isUnreliable(row) && "†"}</td>
+                  <td>{words.margin}</td>
+                  <td>{row.people.share === null ? "" : count(row.people.share * release.n)}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
+      <p class="small">† The margin of error is more than half of the share. est.: The margin is estimated.</p>
+      <p class="row"><DownloadButton name={name} heads={heads} rows={rows.map((row) => [row.label, row.share, row.margin, people(row.people.share), people(row.people.margin)])} />
+        <CopyButton text={location.href}>Copy a link to this view</CopyButton></p>
+    </>
+  );
+}

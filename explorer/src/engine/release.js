@@ -1,0 +1,70 @@
+// A release in the browser; mirrors src/thresher/release/release.py.
+
+import { written } from "./language.js";
+import { opened } from "./payload.js";
+import { ratio } from "./ratio.js";
+import { sourceOf } from "./sources.js";
+import { uncertaintyOf } from "./uncertainty.js";
+
+export const NONE = { share: null, margin: null, estimated: false };
+const EVERYBODY = { share: 1, margin: 0, estimated: false };
+
+export class Release {
+  constructor(facts) {
+    this.facts = facts;
+    this.n = facts.n;
+    this.features = facts.features;
+    this.source = sourceOf(facts);
+    this.uncertainty = uncertaintyOf(facts, this.source);
+  }
+
+  static async open(text) {
+    return new Release(await opened(text));
+  }
+
+  /** The share of people who meet a query, its margin of error, and whether that is estimated. */
+  answer(query) {
+    const share = this.source.answer(query);
+    return share === null ? NONE : { share, ...this.uncertainty.margin(query, share) };
+  }
+
+  /** The same where the release answers only queries that name more features: these then allow every value. */
+  answerNamed(query) {
+    if (query.r < query.conditions.length) return this.answer(query);
+    const named = this.source.answerable(query.conditions.map(({ feature }) => feature));
+    if (!named) return NONE;
+    const others = named.slice(query.conditions.length).map((feature) => this.anyOf(feature));
+    const conditions = [...query.conditions, ...others];
+    return this.answer({ conditions, r: conditions.length });
+  }
+
+  /** The share of people who meet all of some conditions; of everybody where there are none. */
+  answerAll(conditions) {
+    if (!conditions.length) return EVERYBODY;
+    return this.answerNamed({ conditions, r: conditions.length });
+  }
+
+  /** The share of those who meet `part` among those who meet `whole`. */
+  answerAmong(part, whole) {
+    return ratio(this.answerAll(merged(part, whole)), this.answerAll(whole));
+  }
+
+  /** The condition that everybody meets. */
+  anyOf(feature) {
+    return { feature, codes: this.features[feature].labels.map((_, code) => code) };
+  }
+
+  text(query) {
+    return written(query, this.features);
+  }
+}
+
+/** Conditions of which all must hold, with one condition per feature. */
+export function merged(part, whole) {
+  const others = whole.filter(({ feature }) => !part.some((condition) => condition.feature === feature));
+  const narrowed = part.map(({ feature, codes }) => {
+    const limit = whole.find((condition) => condition.feature === feature);
+    return { feature, codes: limit ? codes.filter((code) => limit.codes.includes(code)) : codes };
+  });
+  return [...narrowed, ...others];
+}

@@ -1,0 +1,69 @@
+// The margins of error; mirrors src/thresher/release/uncertainty.py.
+
+import { FittedVariances } from "./fitted_variances.js";
+
+/** The uncertainty model of a release, by where its answers come from. */
+export function uncertaintyOf(facts, source) {
+  const sizes = facts.features.map(({ labels }) => labels.length);
+  return new Uncertainty(variancesOf(facts, source, sizes), facts.total_noise, facts.normal_95);
+}
+
+function variancesOf(facts, source, sizes) {
+  if (facts.source === "zeros") return { of: () => ({ variance: Infinity, estimated: false }) };
+  if (facts.source === "tables") return { of: (query) => ofNoisyTable(source, sizes, query) };
+  return new FittedVariances(facts.variances, sizes, (feature) => source.rows.oneWay(feature, sizes[feature]));
+}
+
+class Uncertainty {
+  constructor(variances, totalNoise, normal95) {
+    this.variances = variances;
+    this.totalNoise = totalNoise;
+    this.normal95 = normal95;
+  }
+
+  /** The margin of error of an answer, null if nothing is known; and whether it is estimated. */
+  margin(query, share) {
+    const { variance, estimated } = this.variances.of(query);
+    if (variance === Infinity) return { margin: null, estimated };
+    const margin = this.normal95 * Math.sqrt(variance + (this.totalNoise * share) ** 2);
+    // The truth is between 0 and 1, so no error is larger than this.
+    return { margin: Math.min(margin, Math.max(share, 1 - share)), estimated };
+  }
+}
+
+/** The variance of a sum of noisy cells: noisy_tables.py. */
+function ofNoisyTable(source, sizes, { conditions, r }) {
+  const features = conditions.map(({ feature }) => feature);
+  const table = source.measured(features, r);
+  // An r-of-k query is one cell of its table.
+  const isCell = table.r === r && r < features.length;
+  const allowed = conditions.map(({ codes }) => codes.length);
+  const cells = isCell ? 1 : cellsMeeting(features.map((feature) => sizes[feature]), allowed, r);
+  return { variance: (table.sigma / table.n) ** 2 * cells, estimated: false };
+}
+
+/** The probability that exactly so many of some independent conditions hold. */
+export function exactly(shares, count) {
+  if (count < 0 || count > shares.length) return 0;
+  return byCount(shares, shares.map((share) => 1 - share))[count];
+}
+
+/** The number of cells of a table that meet at least r of the conditions. */
+function cellsMeeting(sizes, allowed, r) {
+  const others = sizes.map((size, i) => size - allowed[i]);
+  return byCount(allowed, others).slice(r).reduce((a, b) => a + b, 0);
+}
+
+/** For each number of conditions, how much of the whole meets exactly so many: weights of holding and of failing. */
+function byCount(hold, fail) {
+  let found = [1];
+  hold.forEach((weight, i) => {
+    const next = new Array(found.length + 1).fill(0);
+    found.forEach((before, count) => {
+      next[count] += before * fail[i];
+      next[count + 1] += before * weight;
+    });
+    found = next;
+  });
+  return found;
+}
