@@ -31,6 +31,7 @@ from thresher.privacy.counted import CountedTables
 from thresher.privacy.noise import variance_for
 from thresher.privacy.residual_sensitivity import squared_sensitivity
 from thresher.queries import Threshold
+from thresher.schema import View
 from thresher.tables.contrasts import contrasts_of, squared_norms
 
 REPLACE, ADD = Unit(), Unit("add-remove")
@@ -196,3 +197,29 @@ def test_the_walls_noise_has_the_variance_of_every_contrast():
     assert np.abs(squares / times - 1).max() < 8 * math.sqrt(2 / times)
     # Noise of one size would be 30 times too small for the largest contrast.
     assert squared_norms((5, 4)).max() > 30
+
+
+@pytest.mark.parametrize("unit", [REPLACE, ADD], ids=str)
+def test_views_move_no_more_than_features_that_differ_at_will(unit):
+    # The view of `a` has the groups {a0, a2} and {a1}; it is place 2 in the schema.
+    sizes, seen = (3, 2, 2), (0, 1, 0)
+    sets, precisions = [(0,), (2,), (1, 2), (0, 1)], [5, 1, 7, 2]
+    people = [(a, b, seen[a]) for a in range(3) for b in range(2)]
+    moves = np.array([vector(sizes, sets, precisions, person) for person in people])
+    largest = (
+        (moves**2).sum(axis=1).max() if unit is ADD
+        else max(((moves - one) ** 2).sum(axis=1).max() for one in moves)
+    )  # fmt: skip
+    assert largest <= float(squared_sensitivity(sets, sizes, precisions, unit)) * (1 + 1e-9)
+
+
+def test_the_wall_measures_the_contrasts_of_views():
+    schema = schema_of(3, 4)
+    view = View.of_groups(schema["a"], "seen", {"x": ["a0", "a2"], "y": []})
+    people = [(0, 1), (0, 1), (2, 3), (1, 0), (1, 2), (2, 2)]
+    curator = Curator(records_of(schema, people), Budget.from_rho(2 * 10**6), views=[view])
+    [found] = curator.measure_residuals([Threshold(("seen", "b"))], [1], rho=10**6)
+    table = np.zeros((2, 4), dtype=np.int64)
+    for a, b in people:
+        table[view.codes[a], b] += 1
+    assert np.array_equal(found.contrasts, contrasts_of(table))

@@ -92,3 +92,14 @@ def test_merge_adds_weights_up(target, tmp_path):
     Workload(adult_schema(), [pair]).save(other)
     run("merge", one, other, "-o", target)
     assert Workload.load(target, adult_schema()) == Workload(adult_schema(), [sex, pair], [5, 3])
+
+
+def test_views_from_a_log_to_an_answer(folder, thresher):
+    (folder / "log.txt").write_text("all of: age=22.., pay=..39\nany of: age=20..21, pay=40..\n")
+    thresher("workload from-log log.txt --views --schema s.json -o v.json")
+    told = thresher("fit people.csv --schema s.json -w v.json --rho 1 --mechanism tables -o r")
+    assert told.status == 0, told.err
+    told = thresher("answer r --json", "all of: age=22.., pay=..39", "age-groups=22..").json
+    assert [answer["error_bar"] is not None for answer in told["answers"]] == [True, True]
+    assert thresher("evaluate r people.csv --json").json["thresholds"] == 2
+    assert "age-groups: view of age, 2 groups" in thresher("schema check r/schema.json").out

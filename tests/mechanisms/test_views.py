@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import thresher as th
+from thresher.mechanisms.residual.mechanism import Residual
 from thresher.schema import Categorical, IntegerRange
 
 AGE = IntegerRange(name="age", low=0, high=39, nulls=0)
@@ -30,6 +31,7 @@ def data():
         (th.RAP(epsilon=10, rounds=2, queries_per_round=4, synthetic_rows=100), WORK),
         (th.AdaptiveTables(epsilon=10, synthetic_rows=100), MIXED),
         (th.GaussianJoint(epsilon=10), WORK),
+        (Residual(epsilon=10), WORK),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )

@@ -60,4 +60,6 @@ def copied_target(target: Query | Threshold, schema: Schema) -> Query | Threshol
 
 
 def _names(names: Iterable[str], schema: Schema) -> tuple[str, ...]:
-    return tuple(schema[name].name for name in names)
+    listed = tuple(schema[name].name for name in names)
+    schema.bases(listed)  # a feature and a view of it are refused before anything is paid
+    return listed

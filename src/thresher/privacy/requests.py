@@ -349,9 +349,10 @@ def squared_sensitivity(
     """
     if isinstance(target, Query):
         target.check(schema)
-        check_countable(target.threshold.shape(schema), target.threshold)
+        check_counted(target.threshold, schema)
         return unit.query_squared
     check_fits(target, schema)
+    check_counted(target, schema)
     if not jointly:
         return target.query_count(schema) * unit.query_squared
     if target.r != target.k:
@@ -381,7 +382,13 @@ def plain(number: int) -> int:
 
 def _check_workload(workload: Workload) -> None:
     for threshold in workload:
-        check_countable(threshold.shape(workload.schema), threshold)
+        check_counted(threshold, workload.schema)
+
+
+def check_counted(threshold: Threshold, schema: Schema) -> None:
+    """Refuse a threshold that cannot be counted: behind views, their features are."""
+    columns = Threshold(schema.bases(threshold.features))
+    check_countable(columns.shape(schema), threshold)
 
 
 def _check_walkable(

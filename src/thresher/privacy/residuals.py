@@ -35,7 +35,7 @@ from thresher.privacy.measurements import ResidualMeasurement, contrast_count, u
 from thresher.privacy.noise import discrete_gaussian, variance_for
 from thresher.privacy.randomness import Randomness
 from thresher.privacy.request import Request, Saved
-from thresher.privacy.requests import exact_counts, plain, targets_hash
+from thresher.privacy.requests import check_counted, exact_counts, plain, targets_hash
 from thresher.privacy.residual_sensitivity import squared_sensitivity
 from thresher.privacy.unit import Unit
 from thresher.queries.threshold import Threshold
@@ -90,7 +90,9 @@ class MeasureResiduals(Request[list[ResidualMeasurement]]):
         sets = [
             tuple(schema.index(name) for name in marginal.features) for marginal in self.marginals
         ]
-        return squared_sensitivity(sets, schema.sizes, self.precisions, unit)
+        # Records that differ in a view differ in its base, too. Here, features and views may
+        # differ at will, which can only move more.
+        return squared_sensitivity(sets, schema.all_sizes, self.precisions, unit)
 
     def feature_sets(self) -> list[FeatureSet]:
         return [marginal.features for marginal in self.marginals]
@@ -145,6 +147,7 @@ def _check_marginal(marginal: Threshold, schema: Schema) -> None:
             f"{Threshold(marginal.features)}, from which its answers follow"
         )
     check_fits(marginal, schema)
+    check_counted(marginal, schema)
     shape = marginal.shape(schema)
     if min(shape) < 2:
         raise QueryError(f"{marginal} has no residual: one of its features has a single value")

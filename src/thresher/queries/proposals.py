@@ -75,7 +75,7 @@ def _view(feature: Feature, asked: Counter[Codes], schema: Schema) -> View | Non
         return None
     wanted = [codes for codes, _ in sets.most_common()]
     name = f"{feature.name}-groups"
-    if name in (*schema.names, *(view.name for view in schema.views)):
+    if name in schema.all_names:
         return None
     if feature.has_order and all(_is_run(codes, feature) for codes in wanted):
         return _at_cuts(feature, name, wanted)
@@ -101,7 +101,10 @@ def _value(feature: Feature, code: int) -> object:
     """The first value of a code, as a schema file would write it."""
     if isinstance(feature, IntegerRange):
         return feature.low + code
-    return feature.edges[code] if isinstance(feature, Bins) else feature.labels[code]
+    if isinstance(feature, Bins):
+        edge = feature.edges[code]
+        return int(edge) if edge.is_integer() else edge
+    return feature.labels[code]
 
 
 def _by_sets(feature: Feature, name: str, wanted: list[Codes]) -> View | None:

@@ -220,6 +220,22 @@ class Workload:
         largest = max(self.weights)
         return tuple(weight / largest for weight in self.weights)
 
+    def weight_of(self, features: Iterable[str]) -> float:
+        """The largest relative weight of a threshold that has all these features; 0 if none has.
+
+        A mechanism that selects tables can weigh errors in a table by it.
+
+        Example:
+            >>> from thresher.data import datasets
+            >>> asked = [Threshold(("age", "sex")), Threshold(("sex", "race"))]
+            >>> work = Workload(datasets.adult_schema(), asked, [3, 1])
+            >>> work.weight_of(["sex"]), work.weight_of(["race"])
+            (1.0, 0.3333333333333333)
+        """
+        named = set(features)
+        weighed = zip(self.thresholds, self.relative_weights, strict=True)
+        return max((w for t, w in weighed if named <= {*t.features}), default=0.0)
+
     @property
     def query_count(self) -> int:
         """The number of consistent queries, exactly: m in the paper."""

@@ -59,7 +59,7 @@ class Schema:
         object.__setattr__(self, "views", tuple(views))
         if not self.features:
             raise SchemaError("a schema needs at least one feature")
-        named = Counter([*self.names, *(view.name for view in self.views)])
+        named = Counter(self.all_names)
         twice = sorted(name for name, times in named.items() if times > 1)
         if twice:
             raise SchemaError(f"the schema names a feature twice: {plain(', '.join(twice))}")
@@ -89,6 +89,16 @@ class Schema:
         """How many values each feature can take."""
         return tuple(feature.size for feature in self.features)
 
+    @cached_property
+    def all_names(self) -> tuple[str, ...]:
+        """The names of the features, and then of the views."""
+        return (*self.names, *(view.name for view in self.views))
+
+    @cached_property
+    def all_sizes(self) -> tuple[int, ...]:
+        """How many values each feature can take, and then how many groups each view has."""
+        return (*self.sizes, *(view.size for view in self.views))
+
     @property
     def width(self) -> int:
         """The number of one-hot columns: d' in the paper."""
@@ -97,8 +107,7 @@ class Schema:
     @cached_property
     def offsets(self) -> npt.NDArray[np.int64]:
         """The first one-hot column of each feature, and then of each view."""
-        sizes = (*self.sizes, *(view.size for view in self.views))
-        return np.concatenate(([0], np.cumsum(sizes)[:-1])).astype(np.int64)
+        return np.concatenate(([0], np.cumsum(self.all_sizes)[:-1])).astype(np.int64)
 
     @property
     def unreviewed(self) -> tuple[str, ...]:
@@ -116,16 +125,14 @@ class Schema:
         try:
             return self._positions[name]
         except KeyError:
-            known = (*self.names, *(view.name for view in self.views))
             raise QueryError(
-                f"there is no feature {shown(name)}{meant(name, known)}; the schema has: "
-                f"{plain(', '.join(known))}"
+                f"there is no feature {shown(name)}{meant(name, self.all_names)}; the schema has: "
+                f"{plain(', '.join(self.all_names))}"
             ) from None
 
     @cached_property
     def _positions(self) -> dict[str, int]:
-        names = (*self.names, *(view.name for view in self.views))
-        return {name: i for i, name in enumerate(names)}
+        return {name: i for i, name in enumerate(self.all_names)}
 
     def base(self, name: str) -> str:
         """The column that a feature or a view is about.

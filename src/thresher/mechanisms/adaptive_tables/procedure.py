@@ -118,7 +118,7 @@ class AdaptiveTablesProcedure:
         measured = self._measure_one_way(access)
         progress(Step(ONE_WAY))
         if self.public is not None:
-            rows = self.public.rows(self.synthetic_rows, self.seed)
+            rows = self.public.rows(self.synthetic_rows, self.seed).with_views(access.schema)
         else:
             rows = near_product(measured, access.schema, self.synthetic_rows, self.seed)
         rows = fits(rows, partial(self._fit, rows, measured, BEFORE_ROUNDS))

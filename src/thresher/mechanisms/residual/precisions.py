@@ -79,7 +79,8 @@ class ResidualPlan:
         precisions = problem.solved()
         parts = np.maximum(precisions / precisions.max(initial=1e-300), LEAST_PART)
         marginals = (
-            Threshold(tuple(schema.names[i] for i in features)) for features in problem.residuals
+            Threshold(tuple(schema.all_names[i] for i in features))
+            for features in problem.residuals
         )
         return cls(
             schema, tuple(marginals), tuple(np.rint(parts * LARGEST_PRECISION).astype(int).tolist())
@@ -94,7 +95,7 @@ class ResidualPlan:
             unit: What neighbours differ in.
         """
         sets = [tuple(map(self.schema.index, m.features)) for m in self.marginals]
-        squared = squared_sensitivity(sets, self.schema.sizes, self.precisions, unit)
+        squared = squared_sensitivity(sets, self.schema.all_sizes, self.precisions, unit)
         scale = float(squared / (2 * rho))
         problem = _Problem.of(thresholds, self.schema)
         known = dict(zip(sets, self.precisions, strict=True))
@@ -125,7 +126,7 @@ class _Problem:
 
     @classmethod
     def of(cls, thresholds: Sequence[Threshold], schema: Schema) -> "_Problem":
-        sizes = np.array(schema.sizes)
+        sizes = np.array(schema.all_sizes)
         alike: dict[tuple[int, int], list[int]] = {}
         for position, threshold in enumerate(thresholds):
             alike.setdefault((threshold.k, threshold.r), []).append(position)
