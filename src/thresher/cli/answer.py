@@ -13,6 +13,7 @@ from thresher.cli.console import as_json_text, plain, say
 from thresher.cli.lines import lines_of
 from thresher.cli.options import AsJson, ReleaseFolder, usable_path
 from thresher.errors import ParameterError, QueryError
+from thresher.queries.conditional import ConditionalQuery, parse_query
 from thresher.queries.query import Query
 from thresher.queries.query_lines import read_queries
 from thresher.release import Answer, Release, load
@@ -30,7 +31,10 @@ def answer(
     file: Annotated[
         Path | None,
         typer.Option(
-            "--queries", "-f", metavar="FILE", help="A file with one query a line; - is standard input.",
+            "--queries",
+            "-f",
+            metavar="FILE",
+            help="A file with one query a line; - is standard input.",
             callback=usable_path,
         ),
     ] = None,
@@ -45,7 +49,8 @@ def answer(
     status is 2 then.
 
     Conditions are `race=Black`, `race!=White`, `age=65..84`, `age>=65` and `education-num in
-    {13,14}`. A query starts with `2 of:`, `all of:` or `any of:`.
+    {13,14}`. A query starts with `2 of:`, `all of:` or `any of:`. The share among some people is
+    `share of income=>50K among sex=Female`.
 
     Example:
         thresher answer people-release "2 of: race=Black, sex=Female, income=>50K"
@@ -84,7 +89,7 @@ class _Asked:
         read = self._each(texts) if lines is None else read_queries(lines, schema, self.report)
         asked: deque[str] = deque()
 
-        def good() -> Iterator[Query]:
+        def good() -> Iterator[Query | ConditionalQuery]:
             for text, query in read:
                 try:
                     self.release.check(query)
@@ -99,10 +104,10 @@ class _Asked:
         for answer in self.release.answer_trusted(good()):
             yield asked.popleft(), answer
 
-    def _each(self, texts: list[str]) -> Iterator[tuple[str, Query]]:
+    def _each(self, texts: list[str]) -> Iterator[tuple[str, Query | ConditionalQuery]]:
         for number, text in enumerate(texts, start=1):
             try:
-                yield text, Query.parse(text, self.release.schema)
+                yield text, parse_query(text, self.release.schema)
             except QueryError as fault:
                 named = f"query {number}: {fault}" if len(texts) > 1 else str(fault)
                 self.report(text, QueryError(named))

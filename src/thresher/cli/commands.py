@@ -37,6 +37,10 @@ COMMANDS: dict[str, Entry] = {
     "answer": Entry(
         "Ask a release any number of questions. This costs no privacy.", "answer:answer"
     ),
+    "table": Entry(
+        "Show a table of a release by one, two or three features. This costs no privacy.",
+        "table:table",
+    ),
     "sample": Entry(
         "Draw synthetic records from a release. This costs no privacy.", "sample:sample"
     ),

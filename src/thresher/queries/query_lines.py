@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from thresher.errors import QueryError
 from thresher.queries.condition import Condition
+from thresher.queries.conditional import ConditionalQuery, parse_query
 from thresher.queries.language import OPENING
 from thresher.queries.query import Query
 from thresher.queries.writing import written
@@ -17,7 +18,7 @@ def read_queries(
     lines: Iterable[str],
     schema: Schema,
     report: Callable[[str, QueryError], None] | None = None,
-) -> Iterator[tuple[str, Query]]:
+) -> Iterator[tuple[str, Query | ConditionalQuery]]:
     """Read one query a line, with its text; blank lines and `# comments` are passed over.
 
     Conditions recur from line to line, so each text of one is parsed once and remembered.
@@ -42,7 +43,7 @@ def read_queries(
         if not text or text.startswith("#"):
             continue
         try:
-            query = _remembering(text, schema, known) or Query.parse(text, schema)
+            query = _remembering(text, schema, known) or parse_query(text, schema)
         except QueryError as fault:
             named = QueryError(f"line {number}: {fault}")
             if report is None:

@@ -12,9 +12,8 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache, cached_property
 from importlib.metadata import version
-from itertools import tee
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +22,14 @@ from thresher.errors import ParameterError, QueryError, ReleaseError
 from thresher.privacy.budget import Budget, epsilon_of
 from thresher.privacy.measurements import Measurement
 from thresher.privacy.unit import Unit
+from thresher.queries.conditional import ConditionalQuery, parse_query
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.rounding import round_rows
 from thresher.release.answer import Answer
+from thresher.release.cross_table import Percent, cross_table, ratio
+from thresher.release.numbers import Numbers
 from thresher.release.sources import AnswerSource
 from thresher.release.uncertainty import Uncertainty
 from thresher.release.writing import save
@@ -37,6 +39,9 @@ from thresher.wording import shown
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Asked: TypeAlias = Query | ConditionalQuery | str | Mapping[str, object]
+"""The ways to say a query."""
 
 LIBRARIES = ("thresher", "numpy", "numba", "pandas", "pyarrow")
 
@@ -109,20 +114,58 @@ class Release:
             f"{len(self.measurements)} measurements, answers from {self.source.kind})"
         )
 
-    def answer(self, query: Query | str | Mapping[str, object]) -> Answer:
+    def answer(self, query: Asked) -> Answer:
         """The fraction of people who meet a query, with its margin of error (`error_bar`).
 
         Args:
-            query: A query, its text (`"2 of: race=Black, sex=Female, income=>50K"`), or values that
-                all must hold (`{"race": "Black", "age": "65.."}`).
+            query: A query, its text (`"2 of: race=Black, sex=Female, income=>50K"`, or `"share of
+                income=>50K among sex=Female"`), or values that all must hold
+                (`{"race": "Black", "age": "65.."}`).
         """
-        checked = self._checked(query)
-        [share] = self.source.queries((checked,))
-        return self._answer(checked, share)
+        [answer] = self.answer_trusted((self._checked(query),))
+        return answer
 
-    def answer_many(
-        self, queries: Iterable[Query | str | Mapping[str, object]]
-    ) -> Iterator[Answer]:
+    def share(self, query: Asked, *, among: Asked) -> Answer:
+        """The share of those who meet one query among those who meet another.
+
+        Args:
+            query: What is asked; all of its conditions must hold.
+            among: The people that the share is of; all of its conditions must hold.
+        """
+        part, of = self._query(query), self._query(among)
+        return self.answer(ConditionalQuery.of(part, of))
+
+    def table(
+        self,
+        *features: str,
+        where: Asked | None = None,
+        percent: Percent | None = None,
+    ) -> "pd.DataFrame":
+        """Shares and counts by one, two or three features, with margins of error and totals.
+
+        The rows are labelled by the features. The columns are `share` (of all people), `margin`,
+        `count` (the share times n) and `count_margin`; `unreliable`, whether the margin is above
+        half of the value; and `estimated`, whether no measured table has the features. The table of
+        one column in the usual layout is `release.table("education", "sex")["share"].unstack()`.
+
+        Args:
+            features: The features.
+            where: Only people who meet these conditions, all of which must hold.
+            percent: Adds `percent` and `percent_margin`: of all with the same value of the first
+                feature (`"row"`), of the last feature (`"column"`), or of all (`"total"`).
+        """
+        return cross_table(self, features, None if where is None else self._query(where), percent)
+
+    def numbers(self, feature: str, *, where: Asked | None = None) -> Numbers:
+        """The mean, sum, quantiles and histogram of a feature of numbers.
+
+        Args:
+            feature: Whole numbers or numbers in bins.
+            where: Only people who meet these conditions, all of which must hold.
+        """
+        return Numbers.of(self, feature, None if where is None else self._query(where))
+
+    def answer_many(self, queries: Iterable[Asked]) -> Iterator[Answer]:
         """The answers to many queries, in order, streaming.
 
         A query that cannot be answered does not stop the others: its answer is NaN, and says in
@@ -130,7 +173,7 @@ class Release:
         """
         faults: deque[Answer | None] = deque()
 
-        def good() -> Iterator[Query]:
+        def good() -> Iterator[Query | ConditionalQuery]:
             for query in queries:
                 try:
                     checked = self._checked(query)
@@ -146,16 +189,34 @@ class Release:
             yield answer
         yield from (bad for bad in faults if bad is not None)
 
-    def answer_trusted(self, queries: Iterable[Query]) -> Iterator[Answer]:
+    def answer_trusted(self, queries: Iterable[Query | ConditionalQuery]) -> Iterator[Answer]:
         """The same as `answer_many`, for queries that were checked by `check` before."""
-        asked, answered = tee(queries)
-        for share, query in zip(self.source.queries(asked), answered, strict=False):
-            yield self._answer(query, share)
+        kept: deque[Query | ConditionalQuery] = deque()
 
-    def check(self, query: Query) -> None:
+        def single() -> Iterator[Query]:
+            for query in queries:
+                kept.append(query)
+                if isinstance(query, ConditionalQuery):
+                    yield query.both
+                    yield query.among
+                else:
+                    yield query
+
+        shares = self.source.queries(single())
+        for share in shares:
+            query = kept.popleft()
+            if isinstance(query, ConditionalQuery):
+                part = self._answer(query.both, share)
+                yield ratio(part, self._answer(query.among, next(shares)))
+            else:
+                yield self._answer(query, share)
+
+    def check(self, query: Query | ConditionalQuery) -> None:
         """Raise a QueryError unless the release can answer a query."""
-        query.check(self.schema)
-        self.source.check(query)
+        parts = (query.both, query.among) if isinstance(query, ConditionalQuery) else (query,)
+        for part in parts:
+            part.check(self.schema)
+            self.source.check(part)
 
     def _answer(self, query: Query, share: float) -> Answer:
         margin, is_estimated = self._uncertainty.margin_of_error(query, share)
@@ -166,17 +227,28 @@ class Release:
         variances = self.source.variances(self.measurements, self.workload)
         return Uncertainty(variances, self.n_sigma / self.n)
 
-    def _checked(self, query: Query | str | Mapping[str, object]) -> Query:
-        if isinstance(query, str):
-            query = Query.parse(query, self.schema)
-        elif isinstance(query, Mapping):
-            query = Query.where(self.schema, query)
-        elif not isinstance(query, Query):
-            raise QueryError(
-                f"a query is text, a Query, or a dictionary of values, not {shown(query)}"
-            )
+    def _checked(self, asked: Asked) -> Query | ConditionalQuery:
+        if isinstance(asked, ConditionalQuery):
+            query: Query | ConditionalQuery = asked
+        elif isinstance(asked, str):
+            query = parse_query(asked, self.schema)
+        else:
+            query = self._query(asked)
         self.check(query)
         return query
+
+    def _query(self, asked: Asked) -> Query:
+        """A query as it may be given, but not a share among some people."""
+        if isinstance(asked, str):
+            return Query.parse(asked, self.schema)
+        if isinstance(asked, Mapping):
+            return Query.where(self.schema, asked)
+        if not isinstance(asked, Query):
+            raise QueryError(
+                f"a query is text, a Query, or a dictionary of values, not {shown(asked)}"
+            )
+        asked.check(self.schema)
+        return asked
 
     def answer_all(self, workload: Workload | None = None) -> "AllAnswers":
         """The answers to all queries of a workload, a table per threshold, made when asked for.

@@ -22,7 +22,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from thresher.privacy.measurements import Measurement, measured_queries, measured_tables
+from thresher.privacy.measurements import (
+    Measurement,
+    TableMeasurement,
+    measured_queries,
+    measured_tables,
+)
 from thresher.queries.condition import Condition
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
@@ -99,7 +104,7 @@ class FittedVariances:
 
     @property
     def excesses(self) -> Mapping[str, float]:
-        """x of each feature: how far D' is from its one-way table beyond noise, squared."""
+        """The x of each feature: how far D' is from its one-way table beyond noise, squared."""
         return self._excesses
 
     def facts(self) -> Mapping[str, Any]:
@@ -279,20 +284,31 @@ def _one_way(rows: RelaxedRows, schema: Schema, name: str) -> npt.NDArray[np.flo
 
 
 def _excesses(fitted: Iterable[Measurement], rows: RelaxedRows, schema: Schema) -> dict[str, float]:
-    """By how much the mean square difference of D' and a one-way table exceeds that by noise.
+    """By how much the mean square difference of D' and a feature's noisy shares exceeds noise.
 
-    A cell's weight in the mean is its share of people, as in `prediction_error`. Up to twice the
-    variance of the noise, it may be chance.
+    The noisy shares are those of the measured table with the least noise in them, summed over other
+    features. A value's weight in the mean is its share of people, as in `prediction_error`. Up to
+    twice the variance of the noise, a difference may be chance.
     """
-    found: dict[str, float] = {}
+    best: dict[str, TableMeasurement] = {}
     for m in measured_tables(fitted):
-        if m.threshold.k == 1:
-            [name] = m.threshold.features
-            says = _one_way(rows, schema, name)
-            squares = float((says * (says - m.answers) ** 2).sum())
-            excess = squares - 2.0 * m.noise**2
-            found[name] = max(found.get(name, 0.0), excess)
-    return {name: excess for name, excess in found.items() if excess > 0.0}
+        if m.threshold.r == m.threshold.k:
+            for name in m.threshold.features:
+                best[name] = min(best.get(name, m), m, key=_weight)
+    found: dict[str, float] = {}
+    for name, m in best.items():
+        axis = m.threshold.features.index(name)
+        noisy = m.answers.sum(axis=tuple(i for i in range(m.counts.ndim) if i != axis))
+        says = _one_way(rows, schema, name)
+        excess = float((says * (says - noisy) ** 2).sum()) - 2.0 * _weight(m) / noisy.size
+        if excess > 0.0:
+            found[name] = excess
+    return found
+
+
+def _weight(m: TableMeasurement) -> float:
+    """The variance of the noise of a cell, times the cells."""
+    return m.noise**2 * m.counts.size
 
 
 def _query_variances(
