@@ -18,7 +18,7 @@ from thresher.report import Imprint, release_page
 HERE = Path(__file__).parent
 VIEWS = {
     "explorer-ask": ("#ask?if=8:0&if=3:12-15&if=13:1&r=2", 860),
-    "explorer-table": ("#table?rows=6&columns=13&percent=row", 790),
+    "explorer-table": ("#table?rows=4&columns=6&percent=row", 860),
 }
 
 

@@ -384,3 +384,36 @@ def test_a_process_that_is_killed_in_the_middle(folder, kill):
     assert json.loads(out)["rho"] == 0.5
     # Equal, or less by the one payment that was announced and lost.
     assert Fraction(1, 2) * Fraction(53, 54) <= ledger.spent <= Fraction(1, 2)
+
+
+PUBLIC = "age,town,pay\n20,A,5\n21,B,9\n24,C,70\n"
+
+
+def test_public_records_are_marked_wherever_settings_are_shown(fit, thresher):
+    Path("open.csv").write_text(PUBLIC)
+    told = fit(f"--epsilon 1 {ROWS} --public open.csv -o release")
+    assert told.status == 0, told.err
+    assert "started from 3 records that you vouch are public" in told.out
+    assert load("release").settings["public"]["records"] == 3
+    assert thresher("report release -o page.html").status == 0
+    page = Path("page.html").read_text()
+    assert "vouches that they were public already" in page
+    assert "&quot;records&quot;: 3" in page or '"records": 3' in page
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--public people.csv", "--public people.csv holds the private records themselves"),
+        ("--public ./people.c*", "holds the private records themselves"),
+        ("--public missing.csv", "there is no file missing.csv"),
+        ("--public open.csv --mechanism gaussian_joint", "gaussian_joint has no setting --public"),
+    ],
+)
+def test_what_cannot_be_public_is_refused_before_paying(fit, words, message):
+    Path("open.csv").write_text(PUBLIC)
+    told = fit(f"--epsilon 1 {words} -o release")
+    assert told.status == 2
+    assert message in told.err
+    assert not Path("release").exists()
+    assert not Path("release.partial").exists()

@@ -225,6 +225,10 @@ ANSWERS = st.one_of(
         ]
     ),
 )
+PRECISIONS = st.one_of(
+    st.integers(0, 9),
+    st.sampled_from([2**40, 2**40 + 1, 2**64, -1, 1.5, None, True, np.int64(7), float("nan")]),
+)
 HANDICAPS = st.one_of(
     st.integers(-5, 5),
     st.builds(
@@ -286,6 +290,24 @@ CALLS = st.one_of(
         st.just("measure"),
         st.tuples(listed(st.sampled_from([*TABLES, *QUERIES, None, "a=a0", Threshold(("shoe",))]))),
         st.fixed_dictionaries({}, optional={"jointly": st.sampled_from([True, False, 0, None])}),
+    ),
+    st.tuples(
+        st.just("measure_residuals"),
+        st.tuples(
+            listed(st.sampled_from([*TABLES, *QUERIES, None, Threshold(("shoe",))])),
+            listed(PRECISIONS),
+        ),
+        st.just({}),
+    ),
+    st.integers(1, 3).flatmap(
+        lambda size: st.tuples(
+            st.just("measure_residuals"),
+            st.tuples(
+                st.permutations(TABLES[:3]).map(lambda tables: tables[:size]),
+                st.lists(PRECISIONS, min_size=size, max_size=size),
+            ),
+            st.just({}),
+        )
     ),
     st.tuples(st.just("choose"), st.tuples(WORKLOADS, listed(ANSWERS, 3)), st.just({})),
 )

@@ -5,6 +5,7 @@ import { Intervals } from "./chart.jsx";
 import { FeatureSelect, starting, Values } from "./conditions.jsx";
 import { Shares } from "./distribution.jsx";
 import { conditionInWords } from "./format.js";
+import { merged } from "../engine/release.js";
 import { groupsOf } from "./groups.js";
 import { Where } from "./table.jsx";
 
@@ -12,13 +13,13 @@ const MOST = 20;
 
 export function Compare({ release, state, change }) {
   const { by, what } = state;
-  const where = state.limits.filter(({ feature }) => feature !== by && feature !== what.feature);
+  const { limits } = state;
   const rows = useMemo(
-    () => groupsOf(release, by, MOST).map(({ label, codes }) => {
-      const group = [{ feature: by, codes }, ...where];
-      return { label, ...release.answerAmong([what], group), people: release.answerAll([what, ...group]) };
+    () => groupsOf(release, by, MOST, limits).map(({ label, codes }) => {
+      const group = merged([{ feature: by, codes }], limits);
+      return { label, ...release.answerAmong([what], group), people: release.answerAll(merged([what], group)) };
     }),
-    [by, JSON.stringify(what), JSON.stringify(where)],
+    [by, JSON.stringify(what), JSON.stringify(limits)],
   );
   const words = conditionInWords(what, release.features);
   return (
@@ -37,7 +38,7 @@ export function Compare({ release, state, change }) {
             change={(index) => change({ by: index, what: index === what.feature ? starting(release, by) : what })} />
         </fieldset>
       </div>
-      <Where release={release} where={where} chosen={[by, what.feature]} change={change} limits={state.limits} />
+      <Where release={release} limits={limits} change={change} />
       <Intervals title={`The share for whom ${words}, by ${release.features[by].name}`} rows={rows} />
       <p class="small">A dot is the share within a group; the line is its margin of error (95 %). Where the lines of two groups overlap, they may not differ.</p>
       <Shares release={release} name={release.features[by].name} rows={rows} />

@@ -4,6 +4,7 @@ import { useMemo } from "preact/hooks";
 import { Bars } from "./chart.jsx";
 import { FeatureSelect } from "./conditions.jsx";
 import { count, inWords, isUnreliable } from "./format.js";
+import { merged } from "../engine/release.js";
 import { groupsOf } from "./groups.js";
 import { CopyButton, DownloadButton } from "./sharing.jsx";
 import { Where } from "./table.jsx";
@@ -12,13 +13,13 @@ const MOST = { ordered: 100, categories: 40 };
 
 export function Distribution({ release, state, change }) {
   const feature = release.features[state.of];
-  const where = state.limits.filter((condition) => condition.feature !== state.of);
-  const rows = useMemo(() => sharesOf(release, state.of, where), [state.of, JSON.stringify(where)]);
+  const { limits } = state;
+  const rows = useMemo(() => sharesOf(release, state.of, limits), [state.of, JSON.stringify(limits)]);
   return (
     <section aria-labelledby="distribution-title">
       <h2 id="distribution-title">How <bdi>{feature.name}</bdi> is distributed</h2>
       <div class="row controls"><FeatureSelect release={release} label="Feature" shown value={state.of} change={(of) => change({ of })} /></div>
-      <Where release={release} where={where} chosen={[state.of]} change={change} limits={state.limits} />
+      <Where release={release} limits={limits} change={change} />
       <Bars title={`Shares of the values of ${feature.name}`} rows={rows} ordered={feature.ordered} />
       <Shares release={release} name={feature.name} rows={rows} />
     </section>
@@ -28,10 +29,10 @@ export function Distribution({ release, state, change }) {
 /** The share of each value, or of groups of values, among those who meet some conditions. */
 export function sharesOf(release, index, where = [], most = MOST) {
   const feature = release.features[index];
-  return groupsOf(release, index, feature.ordered ? most.ordered : most.categories).map(({ label, tick, codes }) => {
+  return groupsOf(release, index, feature.ordered ? most.ordered : most.categories, where).map(({ label, tick, codes }) => {
     const part = [{ feature: index, codes }];
     const answer = where.length ? release.answerAmong(part, where) : release.answerAll(part);
-    return { label, tick, codes, ...answer, people: where.length ? release.answerAll([...part, ...where]) : answer };
+    return { label, tick, codes, ...answer, people: where.length ? release.answerAll(merged(part, where)) : answer };
   });
 }
 

@@ -39,7 +39,7 @@ export function labelOf(feature, code) {
 
 /** Where a value begins, to be read along an axis. */
 export function startOf(feature, code) {
-  return feature.edges ? EXACT.format(feature.edges[code]) : numbered(feature, feature.labels[code]);
+  return feature.edges && code < feature.steps ? EXACT.format(feature.edges[code]) : numbered(feature, feature.labels[code]);
 }
 
 /** What people read for the values from one code to another. */

@@ -22,7 +22,7 @@ export function parsed(hash, release, first) {
     rows: feature("rows"),
     columns: feature("columns"),
     layers: feature("layers"),
-    percent: ["all", "row", "column"].includes(given.get("percent")) ? given.get("percent") : "all",
+    percent: ["all", "total", "row", "column"].includes(given.get("percent")) ? given.get("percent") : "all",
     of: feature("of"),
     by: feature("by"),
     what: conditionOf(given.get("what") ?? "", sizes),

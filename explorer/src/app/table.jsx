@@ -3,16 +3,16 @@
 import { useMemo } from "preact/hooks";
 import { Conditions, FeatureSelect } from "./conditions.jsx";
 import { count, inWords, isUnreliable } from "./format.js";
+import { merged } from "../engine/release.js";
 import { groupsOf } from "./groups.js";
 import { CopyButton, DownloadButton } from "./sharing.jsx";
 
 const MOST = { rows: 30, columns: 12, layers: 8 };
-const PERCENT = { all: "of everybody", row: "of each row", column: "of each column" };
+const PERCENT = { all: "of everybody", total: "of the whole table", row: "of each row", column: "of each column" };
 
 export function Table({ release, state, change }) {
   const { rows, columns, layers, percent, limits } = state;
   const chosen = [rows, columns, layers].filter((index) => index !== null);
-  const where = limits.filter(({ feature }) => !chosen.includes(feature));
   // A feature that already stands elsewhere changes places with the one it replaces.
   const put = (place, index) => {
     const before = ["rows", "columns", "layers"].find((other) => other !== place && state[other] === index && index !== null);
@@ -33,20 +33,18 @@ export function Table({ release, state, change }) {
           </select>
         </span>
       </div>
-      <Where release={release} where={where} chosen={chosen} change={change} limits={limits} />
-      <Tables release={release} rows={rows} columns={columns} layers={layers} percent={percent} where={where} />
+      <Where release={release} limits={limits} change={change} />
+      <Tables release={release} rows={rows} columns={columns} layers={layers} percent={percent} where={limits} />
     </section>
   );
 }
 
 /** Conditions that limit a view to some people. */
-export function Where({ release, where, chosen, change, limits }) {
-  const unused = limits.filter(({ feature }) => chosen.includes(feature)).length;
+export function Where({ release, limits, change }) {
   return (
-    <details class="where" open={where.length > 0}>
-      <summary>{where.length ? `Only people who meet ${where.length} condition${where.length > 1 ? "s" : ""}` : "Limit to some people"}</summary>
+    <details class="where" open={limits.length > 0}>
+      <summary>{limits.length ? `Only people who meet ${limits.length} condition${limits.length > 1 ? "s" : ""}` : "Limit to some people"}</summary>
       <Conditions release={release} conditions={limits} noun="Limit" change={(chosenLimits) => change({ limits: chosenLimits })} />
-      {unused > 0 && <p class="note">A limit on a feature of the table itself has no effect here.</p>}
     </details>
   );
 }
@@ -75,19 +73,20 @@ function Tables({ release, rows, columns, layers, percent, where }) {
 /** The cells of each table, each with its share of everybody, of its row or of its column. */
 export function tablesOf(release, { rows, columns, layers, percent, where }, most = MOST) {
   const total = { label: "Total", codes: null };
-  const down = [...groupsOf(release, rows, most.rows), total];
-  const across = columns === null ? [total] : [...groupsOf(release, columns, most.columns), total];
-  const each = layers === null ? [{ label: "", codes: null }] : groupsOf(release, layers, most.layers);
+  const values = (index, size) => groupsOf(release, index, size, where);
+  const down = [...values(rows, most.rows), total];
+  const across = columns === null ? [total] : [...values(columns, most.columns), total];
+  const each = layers === null ? [{ label: "", codes: null }] : values(layers, most.layers);
   const conditionsOf = (...some) => some.filter(([, group]) => group.codes).map(([feature, group]) => ({ feature, codes: group.codes }));
   return each.map((layer) => {
-    const within = [...conditionsOf([layers, layer]), ...where];
+    const within = merged(conditionsOf([layers, layer]), where);
     const grid = down.map((row) => ({
       name: row.label,
       cells: across.map((column) => {
         const part = conditionsOf([rows, row], [columns, column]);
         const whole = percent === "row" ? conditionsOf([rows, row]) : percent === "column" ? conditionsOf([columns, column]) : [];
-        const people = release.answerAll([...part, ...within]);
-        const answer = percent === "all" ? people : release.answerAmong(part, [...whole, ...within]);
+        const people = release.answerAll(merged(part, within));
+        const answer = percent === "all" ? people : release.answerAmong(part, merged(whole, within));
         return {
           name: column.label, ...answer,
           people: people.share === null ? null : people.share * release.n,

@@ -1,8 +1,8 @@
 // A release in the browser; mirrors src/thresher/release/release.py.
 
-import { among } from "./among.js";
 import { written } from "./language.js";
 import { opened } from "./payload.js";
+import { ratio } from "./ratio.js";
 import { sourceOf } from "./sources.js";
 import { uncertaintyOf } from "./uncertainty.js";
 
@@ -46,10 +46,7 @@ export class Release {
 
   /** The share of those who meet `part` among those who meet `whole`. */
   answerAmong(part, whole) {
-    const isImplied = part.every(({ feature, codes }) =>
-      whole.some((other) => other.feature === feature && other.codes.every((code) => codes.includes(code))));
-    if (isImplied) return EVERYBODY;
-    return among(this.answerAll(merged(part, whole)), this.answerAll(whole));
+    return ratio(this.answerAll(merged(part, whole)), this.answerAll(whole));
   }
 
   /** The condition that everybody meets. */
@@ -63,7 +60,7 @@ export class Release {
 }
 
 /** Conditions of which all must hold, with one condition per feature. */
-function merged(part, whole) {
+export function merged(part, whole) {
   const others = whole.filter(({ feature }) => !part.some((condition) => condition.feature === feature));
   const narrowed = part.map(({ feature, codes }) => {
     const limit = whole.find((condition) => condition.feature === feature);

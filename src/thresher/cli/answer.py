@@ -30,7 +30,8 @@ def answer(
     file: Annotated[
         Path | None,
         typer.Option(
-            "--queries", "-f", metavar="FILE", help="A file with one query a line; - is standard input.",
+            "--queries", "-f", metavar="FILE",
+            help="A file with one query a line; - is standard input.",
             callback=usable_path,
         ),
     ] = None,

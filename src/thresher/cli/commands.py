@@ -64,7 +64,7 @@ COMMANDS: dict[str, Entry] = {
         },
     ),
     "workload": Entry(
-        "Make workload files: the thresholds to be answered.",
+        "Make, merge and look at workload files: the thresholds to be answered.",
         commands={
             "random": Entry(
                 "Draw thresholds over k features at random.", "workload:random_workload"
@@ -76,8 +76,16 @@ COMMANDS: dict[str, Entry] = {
                 "Turn a log of past queries into a historical workload.", "workload:from_log"
             ),
             "all": Entry("Take every threshold over k of the features.", "workload:all_thresholds"),
+            "show": Entry(
+                "Show what a workload asks for, and what it leaves out.",
+                "workload_files:show_workload",
+            ),
+            "merge": Entry(
+                "Merge workloads into one; weights are added up.", "workload_files:merge"
+            ),
         },
     ),
+    "drift": Entry("Tell how far interests moved from one log to another.", "drift:drift"),
     "ledger": Entry(
         "Keep the budget of a data set over all its releases.",
         commands={

@@ -1,6 +1,7 @@
 """`thresher fit`: spend a budget, once, and make a release."""
 
 import dataclasses
+from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,11 +10,17 @@ import typer
 
 from thresher.cli import options
 from thresher.cli.console import print_json, say, show
+from thresher.cli.inputs import load_public
 from thresher.cli.paying import check_budget, given, prepare, spent, unit_of
 from thresher.errors import ParameterError
 from thresher.mechanisms import MECHANISMS
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.release import Release
+
+OPTIMIZERS = (
+    "How D' is fitted: `accelerated` (the default), the paper's `adam`, `sparse`, or `softmax` for "
+    "Softmax rows in place of Sparsemax rows."
+)
 
 
 def fit(
@@ -35,14 +42,17 @@ def fit(
         int | None, typer.Option(metavar="NUMBER", help="K, queries measured per round.", min=1)
     ] = None,
     synthetic_rows: options.SyntheticRows = None,
-    optimizer: Annotated[
-        str | None, typer.Option(metavar="NAME", help="How D' is fitted. The paper uses `adam`.")
-    ] = None,
+    optimizer: Annotated[str | None, typer.Option(metavar="NAME", help=OPTIMIZERS)] = None,
     selection: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="`oneshot` (OSAS, the default) or `iterative` (AS)."),
     ] = None,
+    optimise: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Smallest `max` (the default) or `mean` error."),
+    ] = None,
     seed: options.Seed = None,
+    public: options.Public = None,
     accounting: options.AccountingOption = "tight",
     neighbours: options.NeighboursOption = "replace",
     person: options.Person = None,
@@ -68,15 +78,19 @@ def fit(
     unit = unit_of(neighbours, person, rows_per_person, counting, epsilon, delta)
     settings = given(
         rounds=rounds, queries_per_round=queries_per_round, synthetic_rows=synthetic_rows,
-        optimizer=optimizer, selection=selection, seed=seed,
+        optimizer=optimizer, selection=selection, optimise=optimise, seed=seed,
     )  # fmt: skip
     budget = {"epsilon": epsilon, "delta": delta, "rho": rho, "accounting": accounting}
-    chosen = _mechanism(mechanism, budget, settings)
+    chosen = _mechanism(mechanism, budget, settings, later=given(public=public))
     run = prepare(
         data, workload, output, schema=schema, line_breaks=line_breaks, unit=unit,
         case_sensitive_ids=case_sensitive_ids, ledger=ledger, period=period, resume=resume,
         overwrite=overwrite, kind="fit",
     )  # fmt: skip
+
+    if public is not None:
+        records = load_public(public, data, run.workload.schema, line_breaks)
+        chosen = _mechanism(mechanism, budget, {**settings, "public": records})
 
     def expect(estimate: object) -> None:
         run.warn(epsilon, delta)
@@ -89,7 +103,10 @@ def fit(
     _tell(release, output, run.publish(release), as_json)
 
 
-def _mechanism(name: str, budget: dict[str, Any], settings: dict[str, Any]) -> Mechanism:
+def _mechanism(
+    name: str, budget: dict[str, Any], settings: dict[str, Any], later: Iterable[str] = ()
+) -> Mechanism:
+    """The mechanism, if it has these settings and those whose values are read later."""
     if name not in MECHANISMS:
         near = get_close_matches(name, MECHANISMS, 1)
         meant = f" (did you mean {near[0]}?)" if near else ""
@@ -98,7 +115,7 @@ def _mechanism(name: str, budget: dict[str, Any], settings: dict[str, Any]) -> M
         )
     kind = MECHANISMS[name]
     fields = {field.name for field in dataclasses.fields(kind)}
-    for key in settings:
+    for key in (*settings, *later):
         if key not in fields:
             raise ParameterError(f"{name} has no setting --{key.replace('_', '-')}")
     return kind(**budget, **settings)
@@ -117,3 +134,6 @@ def _tell(release: Release, output: Path, seconds: float, as_json: bool) -> None
         f"delta {float(release.delta):.3g} ({release.budget.accounting or 'zCDP'})"
     )
     show(f"protects: whether {release.unit.described}")
+    if "public" in release.settings:
+        number = release.settings["public"]["records"]
+        show(f"started from {number:,} records that you vouch are public; they are not protected")

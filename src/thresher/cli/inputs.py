@@ -5,8 +5,10 @@ from pathlib import Path
 from thresher.cli.console import counting, warn, working
 from thresher.data import connect, datasets, read
 from thresher.data.engines.address import is_address, without_secrets
+from thresher.data.paths import files_of
 from thresher.data.private import PrivateData
-from thresher.errors import DataError
+from thresher.data.records import Records
+from thresher.errors import DataError, ParameterError
 from thresher.schema import Schema
 
 
@@ -19,10 +21,22 @@ def load_schema(data: str, path: Path | None) -> Schema:
             f"{without_secrets(data)} needs a schema: give --schema (`thresher schema draft` makes "
             "one from a file)"
         )
+    if str(path) == "adult":
+        return datasets.adult_schema()
     schema = Schema.load(path)
     if schema.unreviewed:
         warn(f"{path} is a draft; still to be reviewed: {', '.join(schema.unreviewed)}")
     return schema
+
+
+def named_schema(path: Path | None) -> Schema:
+    """The schema of a command that reads no records: its file, or `adult`."""
+    if path is None:
+        raise ParameterError(
+            "--schema is missing: give the schema file of your data, or `--schema adult` for that "
+            "of the built-in data"
+        )
+    return load_schema("", path)
 
 
 def load_records(
@@ -61,3 +75,24 @@ def load_records(
             data, schema, progress, line_breaks_in_cells=line_breaks, person=person,
             case_sensitive_ids=case_sensitive_ids,
         )  # fmt: skip
+
+
+def load_public(path: Path, data: str, schema: Schema, line_breaks: bool = False) -> Records:
+    """The public records that D' starts from: files, none of which holds the private ones.
+
+    Args:
+        path: Where they are.
+        data: What the user calls the private records.
+        schema: The schema of both.
+        line_breaks: Whether a quoted cell of a CSV file may go on over several lines.
+    """
+    is_file = data != "adult" and not is_address(data)
+    private = {file.resolve() for file in files_of(data)} if is_file else set()
+    for file in files_of(path):
+        if file.resolve() in private:
+            raise DataError(
+                f"--public {file} holds the private records themselves: D' would start as a copy "
+                "of them"
+            )
+    with counting(f"reading {path}") as progress:
+        return read(path, schema, progress, line_breaks_in_cells=line_breaks, in_memory=True)

@@ -43,6 +43,11 @@ def usable_path(param: typer.CallbackParam, value: Any) -> Any:
     return value
 
 
+def usable_paths(param: typer.CallbackParam, values: list[Any]) -> list[Any]:
+    """Refuse any of several paths that no file can have."""
+    return [usable_path(param, value) for value in values]
+
+
 def positive(param: typer.CallbackParam, value: Any) -> Any:
     """Refuse what is no finite number above 0; the value stays as it was written."""
     if value is None:
@@ -201,6 +206,16 @@ Seed = Annotated[
 
 BaselineSeed = Annotated[
     int, typer.Option("--seed", metavar="NUMBER", help="Seed of the baselines' noise.", min=0)
+]
+
+Public = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Records with the same columns that D' starts from. You vouch that they are public: "
+        "they cost nothing, and the promise does not cover them.",
+        callback=usable_path,
+    ),
 ]
 
 LedgerFile = Annotated[

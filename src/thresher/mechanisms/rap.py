@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from thresher.data.records import Records
 from thresher.errors import ParameterError
 from thresher.mechanisms.checkpoint import Fits
 from thresher.mechanisms.estimate import Estimate, Work, counting_memory
@@ -19,16 +20,17 @@ from thresher.mechanisms.mechanism import Mechanism
 from thresher.mechanisms.parameters import check_whole
 from thresher.mechanisms.procedure import Outcome, Progress, counting_and_rounds, is_late
 from thresher.mechanisms.projector import Projector
+from thresher.mechanisms.public import PublicStart
 from thresher.privacy.access import Access
 from thresher.privacy.measurements import Measurement, measured_queries
 from thresher.progress import COMPILING, ROUNDS, Phase, Step
 from thresher.queries.query import Query
 from thresher.queries.workload import Workload
 from thresher.relaxed.compilation import telling_of_compilation
-from thresher.relaxed.projection import OPTIMISERS
+from thresher.relaxed.projection import OPTIMISERS, first_rows
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.slab_marginals import walking_work
-from thresher.release.prediction_error import detectable_error, prediction_error_of
+from thresher.release.prediction_error import Prediction, detectable_error, prediction_error_of
 from thresher.release.sources import SyntheticRows
 from thresher.schema import Schema
 
@@ -41,8 +43,8 @@ MANY_QUERIES = 10**7
 """With more queries than this, T·K is smaller, so that selection still finds the worst ones.
 
 An error that selection finds has at least ln(m)·√(T·K/ρ) counts. The factor on T·K keeps this as
-it is at so many queries. 64 5-way marginals of `loans_like` (2.5·10¹¹ queries, ε = 1, T = 45, 24,
-12): 0.049, 0.037 and 0.025; of ADULT (2.1·10⁹, T = 48, 24, 12): 0.039, 0.028 and 0.028.
+it is at so many queries. 64 5-way marginals of `loans_like` version 1 (2.5·10¹¹ queries, ε = 1,
+T = 45, 24, 12): 0.049, 0.037 and 0.025; of ADULT (2.1·10⁹, T = 48, 24, 12): 0.039, 0.028 and 0.028.
 """
 
 QUERIES_PER_ROUND = 4
@@ -67,8 +69,11 @@ class RAP(Mechanism):
         synthetic_rows: n', the number of relaxed rows.
         selection: `"oneshot"` (OSAS) or `"iterative"` (AS). Both draw from the same distribution;
             AS takes K passes over the queries where OSAS takes one.
-        optimizer: How D' is fitted; `"adam"` is the paper's way.
+        optimizer: How D' is fitted; `"adam"` is the paper's way. `"softmax"` fits Softmax rows in
+            place of Sparsemax rows (Liu et al. 2021); docs/accuracy-notebook.md compares them.
         seed: Seeds the random start of D', which is public and protects nothing.
+        public: Records that are public, which D' starts from, at no cost. You vouch for them: the
+            promise does not cover them.
 
     Example:
         >>> import thresher as th
@@ -87,6 +92,7 @@ class RAP(Mechanism):
     selection: Selection = "oneshot"
     optimizer: str = "accelerated"
     seed: int = 0
+    public: Records | None = None
 
     def resolve(self, n: int, rho: Fraction, workload: Workload) -> "RAPProcedure":
         """Settle T and K by `rounds_and_queries`, where they are not given."""
@@ -104,6 +110,7 @@ class RAP(Mechanism):
             selection=self.selection,
             projector=Projector(self.optimizer),
             seed=self.seed,
+            public=PublicStart.of(self.public, workload.schema),
         )
 
     def _check(self) -> None:
@@ -119,6 +126,11 @@ class RAP(Mechanism):
         if self.optimizer not in OPTIMISERS:
             raise ParameterError(
                 f"optimizer must be one of {', '.join(OPTIMISERS)}, not {self.optimizer!r}"
+            )
+        if self.public is not None and self.optimizer == "softmax":
+            raise ParameterError(
+                "softmax rows cannot start from public records, whose many zeros would hardly ever "
+                "grow: leave out public, or choose another optimizer"
             )
 
 
@@ -169,6 +181,7 @@ class RAPProcedure:
         selection: `"oneshot"` (Algorithm 4) or `"iterative"` (Algorithm 2).
         projector: Algorithm 3. Give another one to follow D' from iteration to iteration.
         seed: Of the random start of D'.
+        public: What D' starts from in place of random rows.
     """
 
     name: ClassVar[str] = RAP.name
@@ -182,6 +195,7 @@ class RAPProcedure:
     selection: Selection
     projector: Projector
     seed: int
+    public: PublicStart | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -193,6 +207,7 @@ class RAPProcedure:
             "selection": self.selection,
             "optimizer": self.projector.optimizer,
             "seed": self.seed,
+            **(self.public.settings if self.public else {}),
         }
 
     @property
@@ -206,14 +221,12 @@ class RAPProcedure:
             return self._run(access, progress, fits or Fits())
 
     def _run(self, access: Access, progress: Progress, fits: Fits) -> Outcome:
-        rows = RelaxedRows.uniform(
-            access.schema.sizes, self.synthetic_rows, np.random.default_rng(self.seed)
-        )
+        rows = self._first_rows().with_views(access.schema)
         if not self.is_adaptive:
             measured = access.measure(self.workload.thresholds, rho=self.cost, jointly=False)
             rows = fits(rows, partial(self._project, rows, measured, access.schema, progress, 1))
             return Outcome(SyntheticRows(rows, access.schema), tuple(measured))
-        measured, predictions = [], list[tuple[Measurement, float]]()
+        measured, predictions = [], list[Prediction]()
         per_round = self.cost / self.rounds
         for t in range(1, self.rounds + 1):
             before = SyntheticRows(rows, access.schema)
@@ -223,7 +236,7 @@ class RAPProcedure:
             latest = access.measure(selected, rho=per_round / 2)
             if is_late(t, self.rounds):
                 # A journal that lost all that was left has nothing measured.
-                predictions += zip(latest, before.queries(selected), strict=False)
+                predictions += map(Prediction.of, latest, before.queries(selected))
             measured += latest
             fit = partial(self._project, rows, measured, access.schema, progress, t)
             rows = fits(rows, fit, keep=is_late(t + 1, self.rounds))
@@ -232,6 +245,12 @@ class RAPProcedure:
         )
         error = prediction_error_of(predictions, detectable)
         return Outcome(SyntheticRows(rows, access.schema, error), tuple(measured))
+
+    def _first_rows(self) -> RelaxedRows:
+        if self.public is not None:
+            return self.public.rows(self.synthetic_rows, self.seed)
+        sizes, rng = self.workload.schema.sizes, np.random.default_rng(self.seed)
+        return first_rows(self.projector.optimizer, sizes, self.synthetic_rows, rng)
 
     def _select(
         self, access: Access, before: SyntheticRows, measured: Sequence[Measurement], rho: Fraction

@@ -5,6 +5,7 @@
     workload.json      the thresholds it was fitted for
     measurements.csv   every noisy count: query, count, sigma; single queries first, then cells
     tables.npz         every noisy table, in the order of release.json
+    residuals.npz      the contrasts of every noisy residual, in the order of release.json
     rows.npz           the relaxed rows D', if answers come from them
     statement.json     the privacy statement for machines; README.md says all of this to people
 
@@ -29,7 +30,14 @@ import numpy.typing as npt
 from thresher.errors import ReleaseError, ThresherError
 from thresher.files import read_json
 from thresher.privacy.budget import Budget
-from thresher.privacy.measurements import Measurement, QueryMeasurement, TableMeasurement
+from thresher.privacy.measurements import (
+    Measurement,
+    QueryMeasurement,
+    ResidualMeasurement,
+    TableMeasurement,
+    contrast_count,
+    unpacked,
+)
 from thresher.privacy.unit import Unit
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
@@ -43,6 +51,7 @@ from thresher.release.sources import (
     TOLERANCE,
     AnswerSource,
     NoisyTables,
+    ResidualTables,
     RowsAndTables,
     SyntheticRows,
     Zeros,
@@ -104,6 +113,7 @@ def _error(words: str) -> ReleaseError:
 
 def _check_files(folder: Path, about: dict[str, Any]) -> None:
     needed = {"tables.npz"} if about["measured_tables"] else set()
+    needed |= {"residuals.npz"} if about.get("measured_residuals") else set()
     needed |= {"rows.npz"} if about["answers_from"] in WITH_ROWS else set()
     if unlisted := needed - set(about["files"]):
         raise ReleaseError(f"release.json lists no {', '.join(sorted(unlisted))}")
@@ -123,6 +133,7 @@ def _read(folder: Path, about: dict[str, Any]) -> Release:
     queries = _read_queries(folder, about, schema, total)
     measurements: list[Measurement] = [*queries]
     measurements += _read_tables(folder, about["measured_tables"], schema, total)
+    measurements += _read_residuals(folder, about.get("measured_residuals", []), schema, total)
     release = Release(
         schema=schema,
         n=n,
@@ -177,6 +188,8 @@ def _read_source(
         return Zeros()
     if kind == NoisyTables.kind:
         return NoisyTables.of(measurements, schema)
+    if kind == ResidualTables.kind:
+        return ResidualTables.of(measurements, schema)
     rows = _read_rows(folder, about["settings"].get("synthetic_rows"), schema)
     if kind == SyntheticRows.kind:
         return SyntheticRows(rows, schema, error)
@@ -203,10 +216,11 @@ def checked_rows(columns: npt.NDArray[Any], schema: Schema, file: str) -> Relaxe
     columns = np.ascontiguousarray(columns)
     if not (columns.min() >= 0.0 and columns.max() <= 1.0):  # nor NaN
         raise ReleaseError(f"{file} holds numbers that are not probabilities")
-    sums = np.add.reduceat(columns, schema.offsets, axis=0)
+    columns = np.ascontiguousarray(columns[: schema.width])  # those of views follow
+    sums = np.add.reduceat(columns, schema.offsets[: len(schema)], axis=0)
     if np.abs(sums - 1.0).max() > SUM_TOLERANCE:
         raise ReleaseError(f"{file} holds rows whose probabilities do not add up to 1")
-    return RelaxedRows(columns, schema.sizes)
+    return RelaxedRows(columns, schema.sizes).with_views(schema)
 
 
 def _read_queries(
@@ -219,7 +233,7 @@ def _read_queries(
         if (next(lines, None) or [])[: len(HEADS)] != HEADS:
             raise ReleaseError(f"{name} must begin with {','.join(HEADS)}")
         queries = [_read_query(line, name, schema, n) for line in islice(lines, count)]
-        if len(queries) < count or (about["version"] < 3 and next(lines, None) is not None):
+        if len(queries) < count or (about["version"] < 4 and next(lines, None) is not None):
             raise ReleaseError(f"{name} has not as many lines as release.json says")
     return queries
 
@@ -246,3 +260,15 @@ def _read_tables(
         TableMeasurement(threshold, arrays[name], float(entry["sigma"]), n)
         for threshold, name, entry in zip(thresholds, names, listed, strict=True)
     ]
+
+
+def _read_residuals(
+    folder: Path, listed: list[dict[str, Any]], schema: Schema, n: int
+) -> list[ResidualMeasurement]:
+    if not listed:
+        return []
+    marginals = [Threshold(entry["features"]) for entry in listed]
+    size = sum(contrast_count(marginal, schema) for marginal in marginals)
+    expected = {"contrasts": Expected((size,), "<i8")}
+    contrasts = read_arrays(folder / "residuals.npz", expected)["contrasts"]
+    return unpacked(contrasts, marginals, [entry["sigma"] for entry in listed], schema, n)

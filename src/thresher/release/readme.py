@@ -24,6 +24,7 @@ FILES = {
     "workload.json": "the combinations of columns that the release was made for",
     "measurements.csv": "every noisy count, with labels and the standard deviation of its noise",
     "tables.npz": "the noisy tables as arrays, in the order of release.json",
+    "residuals.npz": "the noisy residuals of tables, from which answers come",
     "rows.npz": "the synthetic data set D' as probabilities, from which most answers come",
 }
 """What each file of a release is, for people."""
@@ -86,7 +87,7 @@ def _of_measurements(release: "Release") -> list[str]:
     """How to read measurements.csv, and which tables are not in it."""
     tables = measured_tables(release.measurements)
     if not tables and not measured_queries(release.measurements):
-        return ["Nothing was measured, so `measurements.csv` has no lines but its first."]
+        return ["No query and no table was measured: `measurements.csv` has only its first line."]
     parts = release.unit.parts
     unit = f"Counts and `sigma` are in parts of a person, {parts:,} to each. " if parts > 1 else ""
     said = [

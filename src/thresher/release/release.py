@@ -24,6 +24,7 @@ from thresher.privacy.budget import Budget, epsilon_of
 from thresher.privacy.measurements import Measurement
 from thresher.privacy.unit import Unit
 from thresher.queries.query import Query
+from thresher.queries.rewriting import equivalents
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.rounding import round_rows
@@ -116,9 +117,8 @@ class Release:
             query: A query, its text (`"2 of: race=Black, sex=Female, income=>50K"`), or values that
                 all must hold (`{"race": "Black", "age": "65.."}`).
         """
-        checked = self._checked(query)
-        [share] = self.source.queries((checked,))
-        return self._answer(checked, share)
+        [answer] = self.answer_trusted((self._checked(query),))
+        return answer
 
     def answer_many(
         self, queries: Iterable[Query | str | Mapping[str, object]]
@@ -148,14 +148,33 @@ class Release:
 
     def answer_trusted(self, queries: Iterable[Query]) -> Iterator[Answer]:
         """The same as `answer_many`, for queries that were checked by `check` before."""
-        asked, answered = tee(queries)
+        asked, answered = tee(map(self._best_put, queries))
         for share, query in zip(self.source.queries(asked), answered, strict=False):
             yield self._answer(query, share)
 
     def check(self, query: Query) -> None:
         """Raise a QueryError unless the release can answer a query."""
         query.check(self.schema)
-        self.source.check(query)
+        self._answerable_ways(query)
+
+    def _best_put(self, query: Query) -> Query:
+        """The query, or the same about views or features that the release knows better."""
+        if not self.schema.views:
+            return query
+        return min(self._answerable_ways(query), key=self._uncertainty.rank)
+
+    def _answerable_ways(self, query: Query) -> list[Query]:
+        """The ways of putting a query that the source can answer; an error if there is none."""
+        ways, fault = [], None
+        for way in equivalents(query, self.schema):
+            try:
+                self.source.check(way)
+                ways.append(way)
+            except QueryError as refused:
+                fault = fault or refused
+        if not ways and fault is not None:
+            raise fault
+        return ways
 
     def _answer(self, query: Query, share: float) -> Answer:
         margin, is_estimated = self._uncertainty.margin_of_error(query, share)
@@ -211,7 +230,7 @@ class Release:
         if seed is not None and (not isinstance(seed, int | np.integer) or seed < 0):
             raise ParameterError(f"seed must be a whole number of at least 0, not {seed!r}")
         rng = np.random.default_rng(seed)
-        codes = round_rows(self.source.rows, rows, rng)
+        codes = round_rows(self.source.rows, rows, rng)  # those of views come last
         import pandas as pd  # half a second, which answers do without
 
         return pd.DataFrame(

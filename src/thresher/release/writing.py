@@ -11,7 +11,13 @@ import numpy as np
 
 from thresher.errors import ReleaseError, ThresherError
 from thresher.files import flush, write_json, write_text
-from thresher.privacy.measurements import TableMeasurement, measured_queries, measured_tables
+from thresher.privacy.measurements import (
+    ResidualMeasurement,
+    TableMeasurement,
+    measured_queries,
+    measured_residuals,
+    measured_tables,
+)
 from thresher.release.document import FORMAT, VERSION, checksum_of, seal_of
 from thresher.release.measured_lines import write_measurements
 from thresher.release.readme import readme_of
@@ -68,12 +74,16 @@ def _write(release: "Release", folder: Path) -> None:
     if tables:
         named: dict[str, Any] = {f"table{i}": m.counts for i, m in enumerate(tables)}
         np.savez_compressed(folder / "tables.npz", **named)
+    residuals = measured_residuals(release.measurements)
+    if residuals:
+        contrasts = np.concatenate([m.contrasts.reshape(-1) for m in residuals])
+        np.savez_compressed(folder / "residuals.npz", contrasts=contrasts)
     if release.source.rows is not None:
-        np.savez_compressed(folder / "rows.npz", columns=release.source.rows.columns)
+        np.savez_compressed(folder / "rows.npz", columns=release.source.rows.feature_columns)
     write_json(folder / "statement.json", statement_of(release))
     names = {"README.md", "release.json", *(file.name for file in folder.iterdir())}
     write_text(folder / "README.md", readme_of(release, names))
-    about = _about(release, len(queries), tables)
+    about = {**_about(release, len(queries), tables), **_about_residuals(residuals)}
     about["files"] = {file.name: checksum_of(file) for file in sorted(folder.iterdir())}
     write_json(folder / "release.json", {**about, "checksum": seal_of(about)})
 
@@ -111,3 +121,10 @@ def _about(
         ],
         "versions": dict(release.versions),
     }
+
+
+def _about_residuals(residuals: Sequence[ResidualMeasurement]) -> dict[str, Any]:
+    if not residuals:
+        return {}
+    listed = [{"features": list(m.threshold.features), "sigma": m.sigma} for m in residuals]
+    return {"measured_residuals": listed}

@@ -9,6 +9,7 @@ from thresher.privacy.measurements import (
     QueryMeasurement,
     TableMeasurement,
     measured_queries,
+    measured_residuals,
     measured_tables,
 )
 from thresher.queries.workload import Workload
@@ -48,11 +49,17 @@ def _in_short(
     size, share = f"{low:.4g}", percent(low / release.n)
     if high > low:
         size, share = f"{size} to {high:.4g}", f"{share} to {percent(high / release.n)}"
+    residuals = measured_residuals(release.measurements)
     what = " and ".join(
         words
         for words, some in (
             (f"{len(queries):,} single queries", queries),
             (f"{len(tables):,} tables with {sum(m.counts.size for m in tables):,} cells", tables),
+            (
+                f"{len(residuals):,} residuals (what tables say beyond their margins) with "
+                f"{sum(m.contrasts.size for m in residuals):,} contrasts",
+                residuals,
+            ),
         )
         if some
     )
@@ -126,7 +133,7 @@ _OF_ROWS = [
         f"A sample of {SAMPLE:,} records drawn from this release adds an error of up to "
         f"{percent(NORMAL_95 * math.sqrt(0.25 / SAMPLE))} (95 %, for a share of one half). This "
         "page computes from the synthetic rows themselves and has no such error.",
-    )
+    ),
 ]
 
 

@@ -25,6 +25,17 @@ def promise(release: Release) -> list[str]:
         *promise_of(release),
         "Reading this page, asking it any number of questions, and passing it on cost nothing "
         "more: it was computed from the release, not from the records.",
+        *_public(release),
+    ]
+
+
+def _public(release: Release) -> list[str]:
+    """What is said about public records that D' started from."""
+    if "public" not in release.settings:
+        return []
+    return [
+        "The synthetic data started from other records, for which the holder vouches that they "
+        "were public already. The promise does not cover these."
     ]
 
 

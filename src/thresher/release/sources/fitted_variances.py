@@ -99,7 +99,7 @@ class FittedVariances:
 
     @property
     def excesses(self) -> Mapping[str, float]:
-        """x of each feature: how far D' is from its one-way table beyond noise, squared."""
+        """The x of each feature: how far D' is from its one-way table beyond noise, squared."""
         return self._excesses
 
     def facts(self) -> Mapping[str, Any]:
