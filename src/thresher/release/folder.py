@@ -233,7 +233,7 @@ def _read_queries(
         if (next(lines, None) or [])[: len(HEADS)] != HEADS:
             raise ReleaseError(f"{name} must begin with {','.join(HEADS)}")
         queries = [_read_query(line, name, schema, n) for line in islice(lines, count)]
-        if len(queries) < count or (about["version"] < 3 and next(lines, None) is not None):
+        if len(queries) < count or (about["version"] < 4 and next(lines, None) is not None):
             raise ReleaseError(f"{name} has not as many lines as release.json says")
     return queries
 

@@ -3,11 +3,7 @@
 import shlex
 from typing import TYPE_CHECKING
 
-from thresher.privacy.measurements import (
-    measured_queries,
-    measured_residuals,
-    measured_tables,
-)
+from thresher.privacy.measurements import measured_queries, measured_tables
 from thresher.queries.condition import Condition
 from thresher.queries.query import Query
 from thresher.release.measured_lines import name_of, tables_listed
@@ -28,7 +24,7 @@ FILES = {
     "workload.json": "the combinations of columns that the release was made for",
     "measurements.csv": "every noisy count, with labels and the standard deviation of its noise",
     "tables.npz": "the noisy tables as arrays, in the order of release.json",
-    "residuals.npz": "what tables say beyond their margins, with noise, as arrays",
+    "residuals.npz": "the noisy residuals of tables, from which answers come",
     "rows.npz": "the synthetic data set D' as probabilities, from which most answers come",
 }
 """What each file of a release is, for people."""
@@ -90,13 +86,8 @@ def _example(release: "Release") -> str:
 def _of_measurements(release: "Release") -> list[str]:
     """How to read measurements.csv, and which tables are not in it."""
     tables = measured_tables(release.measurements)
-    if measured_residuals(release.measurements):
-        return [
-            "Tables were measured by what they say beyond their margins (`residuals.npz`), so "
-            "`measurements.csv` has no lines but its first. The commands above put tables together."
-        ]
     if not tables and not measured_queries(release.measurements):
-        return ["Nothing was measured, so `measurements.csv` has no lines but its first."]
+        return ["No query and no table was measured: `measurements.csv` has only its first line."]
     parts = release.unit.parts
     unit = f"Counts and `sigma` are in parts of a person, {parts:,} to each. " if parts > 1 else ""
     said = [

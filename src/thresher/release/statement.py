@@ -8,7 +8,7 @@ the registry has no field for.
 
 from typing import TYPE_CHECKING, Any
 
-from thresher.privacy.measurements import measured_queries, measured_tables
+from thresher.privacy.measurements import measured_queries, measured_residuals, measured_tables
 
 if TYPE_CHECKING:
     from thresher.release.release import Release
@@ -123,7 +123,10 @@ def _implementation(release: "Release") -> dict[str, str]:
 def _exact(release: "Release") -> dict[str, Any]:
     budget = release.budget
     parts = release.unit.parts
-    queries, tables = measured_queries(release.measurements), measured_tables(release.measurements)
+    queries, tables, residuals = (
+        measured(release.measurements)
+        for measured in (measured_queries, measured_tables, measured_residuals)
+    )
     return {
         "created": release.created,
         "schema": release.schema.fingerprint,
@@ -141,6 +144,9 @@ def _exact(release: "Release") -> dict[str, Any]:
             "secure_randomness": release.is_secure,
             "queries": _noise([1] * len(queries), [m.sigma / parts for m in queries]),
             "tables": _noise([m.counts.size for m in tables], [m.sigma / parts for m in tables]),
+            "residuals": _noise(
+                [m.contrasts.size for m in residuals], [m.sigma / parts for m in residuals]
+            ),
         },
         "versions": dict(release.versions),
     }
