@@ -26,6 +26,7 @@ from thresher.relaxed.optimisers import AcceleratedProjection, Iterate, Optimise
 from thresher.relaxed.projection import Stopping, project
 from thresher.relaxed.rows import RelaxedRows, offsets_of
 from thresher.relaxed.selected import SelectedQueries
+from thresher.relaxed.softmax import softmax
 from thresher.relaxed.steps import adam_step
 from thresher.relaxed.targets import Gradient, Misfit, QueryTargets, Residuals
 from thresher.release.sources import SyntheticRows
@@ -144,36 +145,32 @@ class NumericAdam:
 
     def columns(self) -> Array:
         """The probabilities of all values."""
-        top = np.repeat(np.maximum.reduceat(self.point, self.starts, axis=0), self.sizes, axis=0)
-        weights = np.exp(self.point - top)
+        logits = self.point.copy()
         for block in self.numbers.blocks:
-            weights[block] = self._density(block)[0]
-        weights /= np.repeat(np.add.reduceat(weights, self.starts, axis=0), self.sizes, axis=0)
-        return weights
+            logits[block] = self._logits(block)[0]
+        return softmax(logits, self.sizes)
 
-    def _density(self, block: slice) -> tuple[Array, Array, Array]:
-        """Logistic densities, with their derivatives by the centre and by the log of the width."""
+    def _logits(self, block: slice) -> tuple[Array, Array, Array]:
+        """Logarithms of logistic densities, and their derivatives by centre and log of width."""
         count = np.float32(block.stop - block.start)
         cold = np.exp(np.clip(self.point[block.start + 1], -1.5, np.log(count)))
         width = np.hypot(cold, np.float32(self.heat * count))
         values = np.arange(count, dtype=np.float32)[:, None]
         distance = (values - self.point[block.start] * count / 10) / width
-        below = 1 / (1 + np.exp(-np.clip(distance, -30, 30)))
-        density = below * (1 - below) + np.float32(1e-9)
-        slope = density * (1 - 2 * below)
-        return density, -slope * count / 10 / width, -slope * distance * (cold / width) ** 2
+        size, slope = np.abs(distance), np.tanh(distance / 2)
+        logits = -size - 2 * np.log1p(np.exp(-size))
+        return logits, slope * count / 10 / width, slope * distance * (cold / width) ** 2
 
     def by_point(self, columns: Array, by_columns: Array) -> Array:
         """The derivatives by centres, widths and logits, from those by columns."""
         sums = np.add.reduceat(by_columns * columns, self.starts, axis=0)
-        centred = by_columns - np.repeat(sums, self.sizes, axis=0)
-        found = columns * centred
+        found = columns * (by_columns - np.repeat(sums, self.sizes, axis=0))
         for block in self.numbers.blocks:
-            density, by_centre, by_width = self._density(block)
-            total = density.sum(axis=0)
+            _, by_centre, by_width = self._logits(block)
+            by_logits = found[block].copy()
             found[block] = 0
-            found[block.start] = (centred[block] * by_centre).sum(axis=0) / total
-            found[block.start + 1] = (centred[block] * by_width).sum(axis=0) / total
+            found[block.start] = (by_logits * by_centre).sum(axis=0)
+            found[block.start + 1] = (by_logits * by_width).sum(axis=0)
         return np.ascontiguousarray(found, dtype=np.float32)
 
 
