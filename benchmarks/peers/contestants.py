@@ -50,7 +50,9 @@ DPSYNTH = partial(
 CONTESTANTS: dict[str, Contestant] = {
     **{
         name: Contestant(
-            partial(ours.fit, name), partial(ours.is_here, name), "this version has no such one"
+            partial(ours.fit, name),
+            partial(ours.is_here, name),
+            "this version of thresher does not have it",
         )
         for name in ours.OURS
     },

@@ -15,6 +15,7 @@ def mixture(task: Task) -> Fitted:
     import jax
 
     jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_enable_compilation_cache", False)
     import mbi
     import optax
     from mbi.extensions.mixture_of_products import MixtureOfProductsEstimator
@@ -25,7 +26,7 @@ def mixture(task: Task) -> Fitted:
         mbi.LinearMeasurement(m.counts.ravel().astype(float), m.threshold.features, m.sigma)
         for m in measured_tables(noisy.measurements)
     ]
-    domain = mbi.Domain(task.names, [data.schema[name].size for name in task.names])
+    domain = mbi.Domain.fromdict({name: data.schema[name].size for name in task.names})
     estimator = MixtureOfProductsEstimator(optimizer=optax.adam(0.1), seed=task.seed)
     model = estimator.estimate(domain, measured, known_total=float(data.n))
 

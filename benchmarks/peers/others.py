@@ -32,7 +32,7 @@ def _dpsynth(task: Task, config: Any) -> Fitted:
     from dpsynth.discrete_mechanisms import DiscreteConfig
 
     data, names = task.data, task.names
-    domain = mbi.Domain(names, [data.schema[name].size for name in names])
+    domain = mbi.Domain.fromdict({name: data.schema[name].size for name in names})
     records = mbi.Dataset({name: data.codes(name).astype(np.int64) for name in names}, domain)
     rho = added_or_removed(replaced(data, task.epsilon))
     mechanism = DiscreteConfig(mechanism=config).configure(zcdp_rho=rho)
