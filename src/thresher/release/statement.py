@@ -123,10 +123,9 @@ def _implementation(release: "Release") -> dict[str, str]:
 def _exact(release: "Release") -> dict[str, Any]:
     budget = release.budget
     parts = release.unit.parts
-    queries, tables, residuals = (
-        measured(release.measurements)
-        for measured in (measured_queries, measured_tables, measured_residuals)
-    )
+    queries = measured_queries(release.measurements)
+    tables = measured_tables(release.measurements)
+    residuals = measured_residuals(release.measurements)
     return {
         "created": release.created,
         "schema": release.schema.fingerprint,
