@@ -133,7 +133,7 @@ class Release:
             among: The people that the share is of; all of its conditions must hold.
         """
         part, of = self._query(query), self._query(among)
-        return self.answer(ConditionalQuery.of(part, of))
+        return self.answer(ConditionalQuery.of(part, of, self.schema))
 
     def table(
         self,
@@ -207,7 +207,9 @@ class Release:
             query = kept.popleft()
             if isinstance(query, ConditionalQuery):
                 part = self._answer(query.both, share)
-                yield ratio(part, self._answer(query.among, next(shares)))
+                answer = ratio(part, self._answer(query.among, next(shares)))
+                answer.read_as = query.read_as
+                yield answer
             else:
                 yield self._answer(query, share)
 
