@@ -17,9 +17,8 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(ROOT.glob("*.md")) + sorted(DOCS.rglob("*.md"))
 RUN = [ROOT / "README.md", *sorted((DOCS / "tutorials").glob("*.md"))]
-RUN += [
-    DOCS / "topics" / name for name in ("workloads.md", "ledger.md", "input-files.md", "units.md")
-]
+TOPICS = ("workloads.md", "views.md", "ledger.md", "input-files.md", "units.md")
+RUN += [DOCS / "topics" / name for name in TOPICS]
 FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 COMMAND = re.compile(r"(?:^|`)thresher +([a-z][\w-]*(?: +[a-z][\w-]*)?)", re.MULTILINE)
