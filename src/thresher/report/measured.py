@@ -126,7 +126,7 @@ _OF_ROWS = [
         f"A sample of {SAMPLE:,} records drawn from this release adds an error of up to "
         f"{percent(NORMAL_95 * math.sqrt(0.25 / SAMPLE))} (95 %, for a share of one half). This "
         "page computes from the synthetic rows themselves and has no such error.",
-    )
+    ),
 ]
 
 
