@@ -86,6 +86,12 @@ def by_page(release: th.Release, queries: list[dict], folder: Path) -> list[list
     return json.loads(told.stdout)
 
 
+def test_labels_groups_findings_and_links():
+    tests = EXPLORER / "test" / "page.test.js"
+    told = subprocess.run(["node", "--test", str(tests)], capture_output=True, text=True)
+    assert told.returncode == 0, told.stdout
+
+
 def test_the_bundle_is_built_from_these_sources():
     told = subprocess.run(
         ["node", str(EXPLORER / "build.js"), "hash"], capture_output=True, text=True, check=True

@@ -3,11 +3,9 @@
 import { useMemo } from "preact/hooks";
 import { Conditions, FeatureSelect } from "./conditions.jsx";
 import { count, inWords, isUnreliable } from "./format.js";
-import { merged } from "../engine/release.js";
-import { groupsOf } from "./groups.js";
 import { DownloadButton, Elsewhere, spokenTable } from "./sharing.jsx";
+import { tablesOf } from "./tables.js";
 
-const MOST = { rows: 30, columns: 12, layers: 8 };
 const PERCENT = { all: "of everybody", total: "of the whole table", row: "of each row", column: "of each column" };
 
 export function Table({ release, state, change }) {
@@ -70,34 +68,6 @@ function Tables({ release, rows, columns, layers, percent, where }) {
       <Elsewhere texts={isSpoken ? spokenTable(release, names, where, percent) : {}} />
     </>
   );
-}
-
-/** The cells of each table, each with its share of everybody, of its row or of its column. */
-export function tablesOf(release, { rows, columns, layers, percent, where }, most = MOST) {
-  const total = { label: "Total", codes: null };
-  const values = (index, size) => groupsOf(release, index, size, where);
-  const down = [...values(rows, most.rows), total];
-  const across = columns === null ? [total] : [...values(columns, most.columns), total];
-  const each = layers === null ? [{ label: "", codes: null }] : values(layers, most.layers);
-  const conditionsOf = (...some) => some.filter(([, group]) => group.codes).map(([feature, group]) => ({ feature, codes: group.codes }));
-  return each.map((layer) => {
-    const within = merged(conditionsOf([layers, layer]), where);
-    const grid = down.map((row) => ({
-      name: row.label,
-      cells: across.map((column) => {
-        const part = conditionsOf([rows, row], [columns, column]);
-        const whole = percent === "row" ? conditionsOf([rows, row]) : percent === "column" ? conditionsOf([columns, column]) : [];
-        const people = release.answerAll(merged(part, within));
-        const answer = percent === "all" ? people : release.answerAmong(part, merged(whole, within));
-        return {
-          name: column.label, ...answer,
-          people: people.share === null ? null : people.share * release.n,
-          peopleMargin: people.margin === null ? null : people.margin * release.n,
-        };
-      }),
-    }));
-    return { label: layer.label, grid };
-  });
 }
 
 export function Grid({ table: { label, grid }, names }) {
