@@ -13,10 +13,8 @@ If the query itself was measured, or prediction error is about it, that bound co
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache, reduce
+from functools import cache, lru_cache
 from itertools import combinations
-from operator import and_, itemgetter
 from typing import Any
 
 import numpy as np
@@ -35,7 +33,7 @@ from thresher.relaxed.rows import RelaxedRows
 from thresher.release.uncertainty import NORMAL_95, REMEMBERED, Variance, exactly
 from thresher.schema import Schema
 
-FITTED = 1.4
+FITTED = 1.5
 """The variance of an answer of D' about what was measured, in units of the variance of the noise.
 
 D' follows the noise in part, and is off by more than noise now and then.
@@ -88,7 +86,7 @@ class FittedVariances:
         self._queries = _query_variances(fitted)
         self._predicted = frozenset(predicted) if prediction_error is not None else frozenset()
         self._prediction = ((prediction_error or 0.0) / NORMAL_95) ** 2
-        self._covering = _Covering.of(self._cells, schema)
+        self._covering = _Covering(self.table_weights)
         self._one_way = cache(lambda name: _one_way(rows, schema, name))
         # Streams of millions of queries pass here, and conditions recur.
         self._share = lru_cache(REMEMBERED)(self._share_of)
@@ -178,10 +176,10 @@ class FittedVariances:
         for i, j in combinations(range(k), 2):
             weight = _hold(shares, (i, j), r - 2) - _hold(shares, (i, j), r - 1)
             both = allowed[i] * allowed[j]
-            noise = self._covering.least((names[i], names[j])) * both * (1.0 - both)
+            noise = self._covering.weight((names[i], names[j])) * both * (1.0 - both)
             spread = shares[i] * (1.0 - shares[i]) * shares[j] * (1.0 - shares[j])
             in_parts += weight**2 * min(noise, CORRELATION**2 * spread)
-        whole = self._covering.least(names)
+        whole = self._covering.weight(tuple(names))
         if r < k or whole == math.inf:
             return in_parts, whole == math.inf
         cells = math.prod(allowed)
@@ -189,7 +187,7 @@ class FittedVariances:
 
     def _alone(self, name: str, part: float) -> float:
         """The variance of the share of a condition that allows so large a part of the values."""
-        noise = self._covering.least((name,)) * part * (1.0 - part)
+        noise = self._covering.weight((name,)) * part * (1.0 - part)
         if noise == math.inf:
             return UNMEASURED**2
         return FITTED * noise + EXCESS * self._excesses.get(name, 0.0)
@@ -230,44 +228,29 @@ def _hold(shares: list[float], without: tuple[int, ...], count: int) -> float:
     return math.comb(others, count) * share**count * (1.0 - share) ** (others - count)
 
 
-@dataclass(frozen=True, eq=False)
 class _Covering:
-    """Marginal tables, ordered by the sum of their cells' variances, smallest first.
+    """What the measured marginal tables together tell about sets of features.
 
-    Attributes:
-        sums: Each table's sum of variances.
-        having: For each feature, the tables that have it, as bits of a whole number.
+    Args:
+        tables: W of each table: the variance of a cell's noise, times the number of cells.
     """
 
-    sums: tuple[float, ...]
-    having: Mapping[str, int]
-
-    @classmethod
-    def of(cls, cells: Mapping[Threshold, float], schema: Schema) -> "_Covering":
-        """The marginal tables among some, given the variance of a cell of each."""
-        listed = sorted(
-            (
-                (variance * table.query_count(schema), table.features)
-                for table, variance in cells.items()
-                if table.r == table.k
-            ),
-            key=itemgetter(0),
-        )
-        places: dict[str, list[int]] = {}
-        for place, (_, features) in enumerate(listed):
+    def __init__(self, tables: Mapping[tuple[str, ...], float]) -> None:
+        self._having: dict[str, dict[int, float]] = {}
+        for place, (features, weight) in enumerate(tables.items()):
             for name in features:
-                places.setdefault(name, []).append(place)
-        having = {}
-        for name, some in places.items():
-            bits = np.zeros(len(listed), dtype=np.uint8)
-            bits[some] = 1
-            having[name] = int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
-        return cls(tuple(total for total, _ in listed), having)
+                self._having.setdefault(name, {})[place] = 1.0 / weight
+        self.weight = lru_cache(REMEMBERED)(self._weight)
 
-    def least(self, names: Iterable[str]) -> float:
-        """The smallest sum among the tables that have all these features; infinite if none has."""
-        common = reduce(and_, (self.having.get(name, 0) for name in names))
-        return self.sums[(common & -common).bit_length() - 1] if common else math.inf
+    def _weight(self, names: tuple[str, ...]) -> float:
+        """W of some features: precisions of the tables that have them all add up."""
+        first, *others = sorted((self._having.get(name, {}) for name in names), key=len)
+        precision = math.fsum(
+            precision
+            for place, precision in first.items()
+            if all(place in having for having in others)
+        )
+        return 1.0 / precision if precision else math.inf
 
 
 def _cell_variances(measurements: Iterable[Measurement]) -> dict[Threshold, float]:
