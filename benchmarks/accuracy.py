@@ -14,20 +14,23 @@ AIM, of OpenDP, is run too where `opendp[mbi]` is installed and `--aim` is given
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 import thresher as th
+from benchmarks.peers.fitted import Task
+from benchmarks.peers.opendp import aim
+from benchmarks.peers.ours import release_of
+from benchmarks.tables.sources import shared
 from thresher.data.records import Records
 from thresher.errors import ResourceError
 from thresher.evaluation.errors import Errors, errors_of
 from thresher.mechanisms import MECHANISMS
 from thresher.tables import AnswersOf
 
-WORKLOADS = Path(__file__).parents[2] / "shared" / "data" / "workloads.json"
+WORKLOADS = shared("workloads.json")
 
 Workloads = Callable[[th.Schema, int, int], tuple[th.Workload, th.Workload]]
 """From a schema, n and a seed: what is fitted, and what is asked."""
@@ -47,7 +50,7 @@ def prespecified(k: int, r: int, size: int, filtered: bool = False) -> Workloads
     """Random thresholds, asked as they were fitted."""
 
     def drawn(schema: th.Schema, n: int, seed: int) -> tuple[th.Workload, th.Workload]:
-        listed = json.loads(WORKLOADS.read_text("utf-8")) if WORKLOADS.is_file() else {}
+        listed = json.loads(WORKLOADS.read_text("utf-8")) if WORKLOADS else {}
         known = listed.get(f"k{k}_W{size}_seed{seed}", [["no such feature"]])
         if not filtered and {name for features in known for name in features} <= {*schema.names}:
             work = th.Workload(schema, [th.Threshold(features, r) for features in known])
@@ -100,10 +103,11 @@ class Found:
             return f"{'does not fit':>32}"
         largest = [e.max for e in self.errors]
         means = [e.mean_max for e in self.errors]
-        return f"{_with_error(largest)} ({_with_error(means)}) {np.mean(self.seconds):5.0f} s"
+        return f"{with_error(largest)} ({with_error(means)}) {np.mean(self.seconds):5.0f} s"
 
 
-def _with_error(values: list[float]) -> str:
+def with_error(values: Sequence[float]) -> str:
+    """A mean with its standard error."""
     error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
     return f"{np.mean(values):.4f}±{error:.4f}"
 
@@ -122,7 +126,11 @@ def main() -> None:
     if given.schema:
         data = th.read(given.data, th.Schema.load(given.schema))
     elif given.data in ("adult", "loans_like"):
-        data = th.datasets.adult() if given.data == "adult" else th.datasets.loans_like(seed=0)
+        data = (
+            th.datasets.adult()
+            if given.data == "adult"
+            else th.datasets.loans_like(seed=0, version=1)
+        )
     else:
         parser.error("--data is adult, loans_like, or a file with its --schema")
     print(f"{given.data}: n = {data.n}, delta = 1/n², {given.seeds} seeds, mean ± standard error")
@@ -163,14 +171,8 @@ def answers_of(
 ) -> AnswersOf:
     """The answers of one fit; the noise is seeded, for it is an experiment."""
     if mechanism == "opendp_aim":
-        from benchmarks.opendp_aim import aim_answers
-
-        return aim_answers(data, work, epsilon)
-    kind = MECHANISMS[mechanism]
-    settings = {"seed": seed} if "seed" in kind.__dataclass_fields__ else {}
-    chosen = kind(epsilon=epsilon, **settings)
-    release = chosen.fit(data, work, randomness=th.InsecureSeededRandomness(seed))
-    return release.source.table
+        return aim(Task(data, work, work, epsilon, seed)).answers
+    return release_of(mechanism, data, work, epsilon, seed).source.table
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ def run(row: Row, seed: int = 0) -> dict[str, Any]:
     from thresher.evaluation import errors_of
     from thresher.release.sources import Zeros
 
-    data = th.datasets.adult() if row.data == "adult" else th.datasets.loans_like(seed=0)
+    data = th.datasets.adult() if row.data == "adult" else th.datasets.loans_like(seed=0, version=1)
     work = (
         th.Workload.all(data.schema, row.k)
         if row.size is None

@@ -94,7 +94,9 @@ def run(case: Case) -> dict[str, float]:
     import thresher as th
     from thresher.evaluation import present_error
 
-    data = th.datasets.adult() if case.data == "adult" else th.datasets.loans_like(seed=0)
+    data = (
+        th.datasets.adult() if case.data == "adult" else th.datasets.loans_like(seed=0, version=1)
+    )
     work = _workload(case, data.schema)
 
     def fit(workload: th.Workload, rounds: int) -> th.Release:

@@ -20,8 +20,17 @@ if TYPE_CHECKING:
         ThresherError,
     )
     from thresher.evaluation import FutureError, future_error, present_error
-    from thresher.mechanisms import RAP, AdaptiveTables, All0, Auto, GaussianJoint, GaussianPerQuery
+    from thresher.mechanisms import (
+        RAP,
+        AdaptiveTables,
+        All0,
+        Auto,
+        GaussianJoint,
+        GaussianPerQuery,
+        Residual,
+    )
     from thresher.mechanisms.tuning import Grid, Tuned, tune
+    from thresher.planning import Forecast, plan
     from thresher.privacy import (
         Budget,
         Curator,
@@ -32,6 +41,7 @@ if TYPE_CHECKING:
     )
     from thresher.queries import (
         Condition,
+        Drift,
         FeatureDistribution,
         History,
         Query,
@@ -46,7 +56,7 @@ if TYPE_CHECKING:
     from thresher.release import Release
     from thresher.release.answer import Answer
     from thresher.release.folder import load
-    from thresher.schema import Schema
+    from thresher.schema import Schema, View
     from thresher.schema.features import Bins, Boolean, Categorical, Dates, Feature, IntegerRange
 else:
     __getattr__, __dir__ = attach(
@@ -61,19 +71,22 @@ else:
                 "ReleaseError ResourceError SchemaError ThresherError"
             ),
             "thresher.evaluation": "FutureError future_error present_error",
-            "thresher.mechanisms": "RAP AdaptiveTables All0 Auto GaussianJoint GaussianPerQuery",
+            "thresher.mechanisms": (
+                "RAP AdaptiveTables All0 Auto GaussianJoint GaussianPerQuery Residual"
+            ),
             "thresher.mechanisms.tuning": "Grid Tuned tune",
+            "thresher.planning": "Forecast plan",
             "thresher.privacy": (
                 "Budget Curator InsecureSeededRandomness Ledger PrivacyWarning Unit"
             ),
             "thresher.queries": (
-                "Condition FeatureDistribution History Query Threshold Workload augment "
+                "Condition Drift FeatureDistribution History Query Threshold Workload augment "
                 "draw_thresholds drifted threshold_workload total_variation"
             ),
             "thresher.release": "Release",
             "thresher.release.answer": "Answer",
             "thresher.release.folder": "load",
-            "thresher.schema": "Schema",
+            "thresher.schema": "Schema View",
             "thresher.schema.features": "Bins Boolean Categorical Dates Feature IntegerRange",
         },
     )
@@ -93,8 +106,10 @@ __all__ = [
     "Curator",
     "DataError",
     "Dates",
+    "Drift",
     "Feature",
     "FeatureDistribution",
+    "Forecast",
     "FutureError",
     "GaussianJoint",
     "GaussianPerQuery",
@@ -111,6 +126,7 @@ __all__ = [
     "Records",
     "Release",
     "ReleaseError",
+    "Residual",
     "ResourceError",
     "Schema",
     "SchemaError",
@@ -118,6 +134,7 @@ __all__ = [
     "Threshold",
     "Tuned",
     "Unit",
+    "View",
     "Workload",
     "augment",
     "connect",
@@ -130,6 +147,7 @@ __all__ = [
     "exact_slabs",
     "future_error",
     "load",
+    "plan",
     "present_error",
     "read",
     "threshold_workload",

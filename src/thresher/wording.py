@@ -4,6 +4,9 @@ A message goes to a terminal and a log. So control characters are spelled out (`
 cannot be written out, or only at great length, is cut short.
 """
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 MOST_SHOWN = 200
 """Characters of a value that a message shows."""
 
@@ -32,3 +35,15 @@ def shown(value: object) -> str:
     except RecursionError:
         return "a value that is nested too deeply"
     return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+
+
+def meant(word: object, known: Iterable[str]) -> str:
+    """A question for whoever wrote a word that is not known, or nothing if no known word is near.
+
+    Example:
+        >>> meant("tigth", ["tight", "paper"]), meant("RAP", ["auto", "rap"]), meant("x", ["rap"])
+        (' (did you mean tight?)', ' (did you mean rap?)', '')
+    """
+    spelled = {name.casefold(): name for name in known}
+    near = get_close_matches(str(word).casefold(), spelled, 1)
+    return f" (did you mean {plain(spelled[near[0]])}?)" if near else ""

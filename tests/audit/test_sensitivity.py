@@ -22,6 +22,7 @@ from thresher.errors import QueryError
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness
 from thresher.privacy.scores import weigh
 from thresher.queries import Condition, Query, Threshold, Workload
+from thresher.schema import View
 
 UNIVERSES = [((2, 3), 3), ((2, 2, 2), 2), ((2, 2, 3), 2)]
 
@@ -129,10 +130,16 @@ def test_cell_by_cell_an_r_of_k_table_pays_for_at_least_what_it_can_move(univers
         assert measured.sigma**2 >= largest * (1 - 1e-12)
 
 
-def test_select_ranks_by_the_scores_of_the_definition():
-    # With so large a ρ the best always wins: what is left of `select` is its scores.
+@pytest.mark.parametrize("are_weighed", [False, True], ids=["even", "weighed"])
+def test_select_ranks_by_the_scores_of_the_definition(are_weighed):
+    # With so large a ρ the best always wins: what is left of `select` is its scores. A weight is
+    # a part of the largest one, so it never stretches what a person moves.
     schema = schema_of(2, 3)
-    workload = Workload(schema, all_thresholds(schema))
+    thresholds = all_thresholds(schema)
+    weights = [2.0 ** (3 - i) for i in range(len(thresholds))] if are_weighed else None
+    workload = Workload(schema, thresholds, weights)
+    of_query = [w for w, t in zip(workload.relative_weights, workload, strict=True)
+                for _ in range(t.query_count(schema))]  # fmt: skip
     source = np.random.default_rng(0)
     for people in data_sets(schema, 3):
         public = source.integers(0, 4, workload.query_count).tolist()
@@ -144,7 +151,8 @@ def test_select_ranks_by_the_scores_of_the_definition():
         chosen = curator.select(
             workload, answers_from(workload, public, 3), workload.query_count, rho=10**7
         )
-        scores = scores_of(people, workload, public)
+        plain = scores_of(people, workload, public)
+        scores = [int(w * score) for w, score in zip(of_query, plain, strict=True)]
         ranked = [scores[workload.id_of(query)] for query in chosen]
         assert ranked == sorted(scores, reverse=True)
 
@@ -177,3 +185,24 @@ def test_rounding_public_answers_is_what_keeps_scores_whole():
         scores = (abs(2 - rounded), abs(1 - 3))
         first = workload.id_of(chosen[0])
         assert scores[first] == max(scores)
+
+
+def test_a_person_moves_a_table_over_views_no_more_than_one_over_features():
+    # A view adds up cells. Were a value in two groups, or in none, this would fail.
+    plain = schema_of(3, 3)
+    view = View.of_groups(plain["a"], "seen", {"x": ["a0", "a2"], "y": []})
+    schema = plain.with_views([view])
+    marginal, queries = Threshold(("seen", "b")), Threshold(("seen", "b"), 1)
+    tables = {
+        people: [exact_answers(records_of(schema, people), t) for t in (marginal, queries)]
+        for people in data_sets(schema, 2)
+    }
+    pairs = [(x, y) for x in tables for y in neighbours_of(schema, x)]
+    moved = [(tables[x][0] - tables[y][0], tables[x][1] - tables[y][1]) for x, y in pairs]
+    assert max(int((table**2).sum()) for table, _ in moved) == 2
+    assert max(int(np.abs(both).max()) for pair in moved for both in pair) == 1
+    for people in list(tables)[::7]:
+        curator = Curator(records_of(plain, people), Budget.from_rho(10**7), views=[view],
+                          randomness=InsecureSeededRandomness(1))  # fmt: skip
+        [measured] = curator.measure([marginal], rho=10**7)
+        assert np.array_equal(measured.counts, tables[people][0])

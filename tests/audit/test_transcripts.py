@@ -19,7 +19,7 @@ from transcript import audit_transcripts
 from universe import records_of, schema_of
 
 import thresher.mechanisms.projector
-from thresher.mechanisms import RAP, AdaptiveTables, Auto
+from thresher.mechanisms import RAP, AdaptiveTables, Auto, Residual
 from thresher.mechanisms.tuning import Grid
 from thresher.mechanisms.tuning.procedure import SearchedRAP
 from thresher.privacy import Budget, Curator
@@ -43,6 +43,7 @@ MECHANISMS = {
     "rap": (RAP(rounds=2, queries_per_round=1, synthetic_rows=2), COINS),
     "tables": (AdaptiveTables(rounds=1, synthetic_rows=2, largest_table=4), PAIR),
     "auto": (Auto(synthetic_rows=2), PAIR),
+    "residual": (Residual(), PAIR),
     "tune": (
         SearchedRAP(
             rap=RAP(synthetic_rows=2),
@@ -73,7 +74,7 @@ class Overspending:
 
     def __getattr__(self, name):
         found = getattr(self.curator, name)
-        if name not in ("select", "select_table", "measure", "measure_total", "choose"):
+        if not name.startswith(("select", "measure_", "choose")) and name != "measure":
             return found
         return lambda *args, rho, **named: found(*args, rho=Fraction(rho) * self.factor, **named)
 

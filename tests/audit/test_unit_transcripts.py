@@ -15,7 +15,7 @@ from transcript import audit_transcripts
 from universe import person_records, records_of, schema_of
 
 import thresher.mechanisms.projector
-from thresher.mechanisms import RAP, AdaptiveTables
+from thresher.mechanisms import RAP, AdaptiveTables, Residual
 from thresher.mechanisms.fitting import TOTAL_SHARE
 from thresher.privacy import Budget, Curator, Unit
 from thresher.queries import Threshold, Workload
@@ -31,6 +31,7 @@ COINS = Workload(SCHEMA, [Threshold(("a",)), Threshold(("b",))])
 MECHANISMS = {
     "rap": (RAP(rounds=2, queries_per_round=1, synthetic_rows=2), COINS),
     "tables": (AdaptiveTables(rounds=1, synthetic_rows=2, largest_table=4), PAIR),
+    "residual": (Residual(), PAIR),
 }
 UNITS = {
     "a record added": Unit("add-remove"),
@@ -85,6 +86,7 @@ def evidence(name, unit, factor=1):
         *(("tables", name) for name in UNITS),
         ("rap", "a record added"),
         ("rap", "a person replaced, rows counted"),
+        ("residual", "a record added"),
     ],
 )
 def test_a_whole_mechanism_is_not_refuted(name, unit):

@@ -31,6 +31,7 @@ from thresher.privacy import InsecureSeededRandomness, Randomness, Unit
 from thresher.privacy.measurements import QueryMeasurement
 from thresher.queries import Query, Threshold, Workload
 from thresher.tables import slabs_of
+from thresher.tables.contrasts import contrasts_of, squared_norms
 
 FALSE_ALARM = 1e-7
 CUT = 3.5
@@ -108,6 +109,15 @@ class Transcript:
             else:
                 noisy, truths = m.counts, [side.table(m.threshold) for side in self.sides]
             one, other = (float(np.sum((noisy - truth) ** 2)) for truth in truths)
+            self.ratio += (other - one) / (2 * m.sigma**2)
+        return measured
+
+    def measure_residuals(self, marginals, precisions, *, rho):
+        measured = self.curator.measure_residuals(marginals, precisions, rho=rho)
+        for m in measured:
+            norms = squared_norms(m.threshold.shape(self.schema))
+            truths = [contrasts_of(side.table(m.threshold)) for side in self.sides]
+            one, other = (float(np.sum((m.contrasts - t) ** 2 / norms)) for t in truths)
             self.ratio += (other - one) / (2 * m.sigma**2)
         return measured
 

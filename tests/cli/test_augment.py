@@ -14,14 +14,14 @@ from thresher.queries import FeatureDistribution, augment, threshold_workload
 ADULT = adult_schema()
 
 
-def run(*words):
-    done = CliRunner().invoke(app, ["workload", *map(str, words)])
+def run(*words, schema=("--schema", "adult")):
+    done = CliRunner().invoke(app, ["workload", *map(str, words), *schema])
     assert done.exit_code == 0, done.output
     return done
 
 
-def fault(*words):
-    done = CliRunner().invoke(app, ["workload", *map(str, words)])
+def fault(*words, schema=("--schema", "adult")):
+    done = CliRunner().invoke(app, ["workload", *map(str, words), *schema])
     assert isinstance(done.exception, ThresherError), done.output
     return str(done.exception)
 
@@ -65,11 +65,31 @@ def test_from_log(tmp_path):
     assert "small history" in done.stderr
     work = Workload.load(target, ADULT)
     assert work.thresholds == (Threshold(("race", "sex", "income"), 2), Threshold(("age",)))
+    assert work.weights == (2, 1)
+    assert "race 28.6%, sex 28.6%, income 28.6%, age 14.3%" in done.stdout.replace("\n", " ")
+    run("from-log", log, log, "--equal-weights", "-o", target)
+    assert not Workload.load(target, ADULT).has_weights
+    assert Workload.load(target, ADULT).thresholds == work.thresholds
     told = json.loads(run("from-log", log, "--at-least", 2, "-o", target, "--json").stdout)
     assert told == {
         "workload": str(target), "thresholds": 1, "queries": work[:1].query_count,
         "asked": 3, "times": [2],
+        "features": {"race": 2 / 7, "sex": 2 / 7, "income": 2 / 7, "age": 1 / 7},
+        "views": [{"name": "age-groups", "of": "age", "cuts": [20, 30]}],
     }  # fmt: skip
+
+
+def test_from_log_with_views(tmp_path):
+    log, target = tmp_path / "log.txt", tmp_path / "past.json"
+    log.write_text("age=65.., sex=Male\nage=18..29\nage=18.., native-country!=United-States\n")
+    done = run("from-log", log, "-o", target)
+    assert "a view that --views would add, of age: ..17, 18..29, 30..64, 65.." in done.stdout
+    assert Workload.load(target, ADULT).schema.views == ()
+    run("from-log", log, "--views", "-o", target)
+    work = Workload.load(target, ADULT)
+    assert [view.of for view in work.schema.views] == ["age", "native-country"]
+    assert work.thresholds[0] == Threshold(("age-groups", "sex"))
+    assert "never asked: workclass" in run("show", target).stdout
 
 
 def test_a_long_log_shows_its_most_frequent_thresholds(tmp_path):

@@ -8,7 +8,7 @@ import thresher as th
 from thresher.cli.evaluate import STAMP
 from thresher.release.folder import load
 
-NAMES = ["release", "all0", "gaussian_per_query", "gaussian_joint"]
+NAMES = ["release", "all0", "gaussian_per_query", "gaussian_joint", "residual"]
 
 
 def test_json(release, thresher):
@@ -48,7 +48,7 @@ def test_words(release, thresher):
     assert lines[0] == STAMP
     assert STAMP in done.err
     assert lines[1] == "2 thresholds, 27 queries"
-    assert [line.split()[0] for line in lines[3:7]] == NAMES
+    assert [line.split()[0] for line in lines[3:8]] == NAMES
     assert lines[-1].endswith("1 of: town, pay")
 
 

@@ -84,6 +84,16 @@ def test_a_draft_can_be_fitted_and_warns(thresher, folder):
     assert json.loads(Path("release/schema.json").read_text())["features"][0]["review"]
 
 
+def test_a_file_with_semicolons_may_have_decimal_commas(thresher, folder):
+    text = Path("people.csv").read_text()
+    Path("semicolons.csv").write_text(text.replace(",", ";"))
+    words = "--schema s.json --workload w.json --mechanism gaussian_joint --rho 1 -o"
+    told = thresher(f"fit semicolons.csv {words} one")
+    assert told.status == 0
+    assert "decimal commas (3,5), they count as missing in pay" in told.err
+    assert "decimal commas" not in thresher(f"fit people.csv {words} two").err
+
+
 def test_a_large_epsilon_warns_once(fit):
     told = fit(f"--epsilon 20 {SMALL} -o release")
     assert told.status == 0
@@ -103,6 +113,11 @@ MISTAKES = [
     ("--rho 1 --delta 1e-9 -o r", "--delta belongs to --epsilon"),
     ("--rho one -o r", "--rho must be a finite number above 0"),
     ("--rho 1 --accounting loose -o r", "'--accounting'"),
+    ("--rho 1 --accounting tigth -o r", "'paper' (did you mean tight?)"),
+    ("--rho 1 --neighbours add_remove -o r", "(did you mean add-remove?)"),
+    ("--rho 1 --mechanism RAP -o r", "there is no mechanism 'RAP' (did you mean rap?)"),
+    ("--rho 1 --optimizer adm -o r", "not 'adm' (did you mean adam?)"),
+    ("--rho 1 --selection one-shot -o r", "(did you mean oneshot?)"),
     ("--rho 1 --mechanism magic -o r", "there is no mechanism 'magic'; known are: auto, "),
     ("--rho 1 --mechanism all0 --rounds 3 -o r", "all0 has no setting --rounds"),
     ("--rho 1 --rounds 0 -o r", "'--rounds'"),
@@ -384,3 +399,36 @@ def test_a_process_that_is_killed_in_the_middle(folder, kill):
     assert json.loads(out)["rho"] == 0.5
     # Equal, or less by the one payment that was announced and lost.
     assert Fraction(1, 2) * Fraction(53, 54) <= ledger.spent <= Fraction(1, 2)
+
+
+PUBLIC = "age,town,pay\n20,A,5\n21,B,9\n24,C,70\n"
+
+
+def test_public_records_are_marked_wherever_settings_are_shown(fit, thresher):
+    Path("open.csv").write_text(PUBLIC)
+    told = fit(f"--epsilon 1 {ROWS} --public open.csv -o release")
+    assert told.status == 0, told.err
+    assert "started from 3 records that you vouch are public" in told.out
+    assert load("release").settings["public"]["records"] == 3
+    assert thresher("report release -o page.html").status == 0
+    page = Path("page.html").read_text()
+    assert "vouches that they were public already" in page
+    assert "&quot;records&quot;: 3" in page or '"records": 3' in page
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--public people.csv", "--public people.csv holds the private records themselves"),
+        ("--public ./people.c*", "holds the private records themselves"),
+        ("--public missing.csv", "there is no file missing.csv"),
+        ("--public open.csv --mechanism gaussian_joint", "gaussian_joint has no setting --public"),
+    ],
+)
+def test_what_cannot_be_public_is_refused_before_paying(fit, words, message):
+    Path("open.csv").write_text(PUBLIC)
+    told = fit(f"--epsilon 1 {words} -o release")
+    assert told.status == 2
+    assert message in told.err
+    assert not Path("release").exists()
+    assert not Path("release.partial").exists()

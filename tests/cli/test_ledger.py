@@ -1,11 +1,15 @@
 """`thresher ledger`: the budget of one data set, over all its releases."""
 
+import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from thresher.privacy.budget import epsilon_of, rho_of
+from thresher.privacy.ledger import Ledger
+from thresher.privacy.unit import Unit
 
 
 @pytest.mark.parametrize("command", ["", "ledger", "schema", "workload"])
@@ -21,9 +25,10 @@ def test_create_fit_show(folder, thresher):
     rho = float(rho_of(1.0, 1e-6))
     assert made == {
         "ledger": "book", "data": "people", "epsilon": 1.0, "delta": 1e-6, "rho": rho,
-        "spent": 0.0, "remaining": rho, "epsilon_so_far": 0.0, "releases": {},
-        "unit": {"neighbours": "replace"}, "periods": {},
+        "spent": 0.0, "remaining": rho, "remaining_epsilon": pytest.approx(1.0),
+        "epsilon_so_far": 0.0, "releases": {}, "unit": {"neighbours": "replace"}, "periods": {},
     }  # fmt: skip
+    assert "one more release: epsilon 1 at delta 1e-06" in thresher("ledger show book").out
     fit = "fit people.csv --schema s.json -w w.json --mechanism gaussian_joint --ledger book"
     for name in ("one", "two"):
         assert thresher(f"{fit} --rho 0.005 -o {name}").status == 0
@@ -37,7 +42,47 @@ def test_create_fit_show(folder, thresher):
     assert "spent      rho 0.005 on one" in words
     assert "all releases so far together: epsilon" in words
     left = epsilon_of(Fraction(rho - 0.01), 1e-6)
-    assert f"(one more release: epsilon {left:.4g} at delta 1e-06)" in words
+    assert told["remaining_epsilon"] == pytest.approx(left)
+    shown = re.search(r"\(one more release: epsilon (\S+) at delta 1e-06\)", words)[1]
+    # What is shown can be asked for, all of it.
+    assert left - 1e-4 < float(shown) <= left
+    last = thresher(f"{fit} --epsilon {shown} --delta 1e-6 -o three")
+    assert last.status == 0, last.err
+    shown = thresher("ledger show book")
+    assert "spent      rho 0.005 on two (20" in shown.out
+    assert "% of the budget is left" in shown.err
+
+
+def test_an_export_says_all_but_what_depends_on_private_data(folder, thresher):
+    thresher("ledger create book --epsilon 1 --delta 1e-6 --person id")
+    ledger = Ledger.open("book")
+    for name, rho in (("one", "1/300"), ("two", "1/700"), ("one", "1/300")):
+        ledger.spend(Fraction(rho), release=name, who="ada", unit=Unit(person="id"))
+    told = thresher("ledger export book").json
+    assert [Fraction(spend["rho_exact"]) for spend in told["spends"]] == [
+        entry.rho for entry in ledger.entries
+    ]
+    assert Fraction(told["remaining_exact"]) == ledger.remaining
+    assert [release["name"] for release in told["releases"]] == ["one", "two"]
+    assert told["releases"][0]["unit"] == {"neighbours": "replace", "person": "id"}
+    assert "no records are bound to this ledger yet" in told["unusual"][0]
+    assert "fingerprint" not in json.dumps(told)
+    assert thresher("ledger export book -o audit.json").status == 0
+    assert json.loads(Path("audit.json").read_text()) == told
+
+
+def test_another_unit_is_answered_with_options(folder, thresher):
+    thresher("ledger create book --epsilon 1 --delta 1e-6 --person id")
+    told = thresher("fit people.csv --schema s.json -w w.json --ledger book --rho 1 -o r")
+    assert told.status == 2
+    assert "give --neighbours replace --person id, or make another ledger" in told.err
+    assert not Path("r.partial").exists()
+
+
+def test_a_refusal_names_the_epsilon_that_is_left(folder, thresher):
+    thresher("ledger create book --epsilon 1 --delta 1e-6")
+    told = thresher("fit people.csv --schema s.json -w w.json --ledger book --rho 1 -o r")
+    assert "ask for less, at most epsilon 1 at delta 1e-06" in told.err
 
 
 def test_the_papers_accounting(folder, thresher):
@@ -61,7 +106,7 @@ def test_other_records_are_refused_until_a_correction_is_declared(folder, thresh
     Path("mended.csv").write_text("\n".join([*lines[:-1], "20,A,3"]) + "\n")
     refused = thresher(f"fit mended.csv {fit} -o two")
     assert refused.status == 2
-    assert "`thresher ledger correct`" in refused.err
+    assert "`thresher ledger correct LEDGER DATA --why …`" in refused.err
     assert not Path("two.partial").exists()
     declared = thresher("ledger correct book mended.csv --schema s.json --why typo --json")
     assert declared.json["spent"] == 0.001

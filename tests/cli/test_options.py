@@ -80,6 +80,7 @@ PLACES = {
     "workload all --output": ["workload", "all", "-k", "1", "-o", "PATH"],
     "workload augment FILE": ["workload", "augment", "PATH"],
     "workload from-log FILE": ["workload", "from-log", "PATH"],
+    "workload merge FILE": ["workload", "merge", "PATH"],
     "reproduce --output": ["reproduce", "forms", "-o", "PATH"],
     "reproduce --loans": ["reproduce", "forms", "-o", "r", "--loans", "PATH"],
 }  # fmt: skip

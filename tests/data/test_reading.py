@@ -286,6 +286,8 @@ FAULTS = {
     "short row": (_csv(f"{HEAD}a,20,F,1\n{CANARY}\n"), "row 3 .* 1 fields .* 4"),
     "duplicate column": (_csv(f"age,sex,gain,age\n20,F,1,{CANARY}\n"), r"1 and 4 .*\('age'\)"),
     "duplicate unknown column": (_csv(f"age,sex,{CANARY},{CANARY}\n20,F,1,2\n"), "3 and 4 have"),
+    "bad separator": (_csv(f"age~sex\n{CANARY}~F\n"), "not separated by commas, semicolons"),
+    "other separator": (_csv(f"age,sex,gain\n{CANARY};F;3\n"), "separated by semicolons, separate"),
     "missing column": (_csv(f"id,age,sex\n{CANARY},20,F\n"), "lacks the column 'gain'"),
     "other capitals": (_csv(f"id,Age,sex,gain\n{CANARY},2,F,1\n"), "mind capitals .* 'age'"),
     "no header": (_csv(f"{CANARY},20,F,1\nb,20,F,1\n"), "'age', 'sex', 'gain'.*header line"),

@@ -67,7 +67,7 @@ def test_exact_answers_have_no_error(records):
 def test_a_release_beside_every_baseline(records):
     release = fitted(RAP(rho=50, rounds=6, queries_per_round=4, synthetic_rows=30), records)
     compared = compare(release, records, WORK, seed=0)
-    assert list(compared) == ["release", "all0", "gaussian_per_query", "gaussian_joint"]
+    assert list(compared) == ["release", "all0", "gaussian_per_query", "gaussian_joint", "residual"]
     assert compared["release"].max == present_error(release, records)
     assert compared["release"].max < compared["all0"].max
     assert compared == compare(release, records, WORK, seed=0)
@@ -80,4 +80,5 @@ def test_a_baseline_that_does_not_fit_is_left_out(records, monkeypatch):
 
     monkeypatch.setattr(GaussianProcedure, "estimate", too_large)
     release = fitted(All0(rho=1), records)
-    assert list(compare(release, records, WORK, 0)) == ["release", "all0", "gaussian_per_query"]
+    names = list(compare(release, records, WORK, 0))
+    assert names == ["release", "all0", "gaussian_per_query", "residual"]

@@ -266,6 +266,7 @@ def test_auto_takes_rap_only_where_no_table_of_two_features_can_be_measured(monk
     assert release.mechanism == "tables"
     assert release.measurements[-1].counts.size == 900, "more cells than records"
     monkeypatch.setattr(plan, "MOST_CELLS_OF_A_PAIR", 899)
+    monkeypatch.setattr(plan, "LEAST_CELLS_FITTED", 1)
     assert auto.fit(few, work).mechanism == "rap"
     asked_itself = Workload(wide, [Threshold(("a", "b"))])
     assert auto.fit(few, asked_itself).mechanism == "tables"

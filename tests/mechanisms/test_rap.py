@@ -86,7 +86,7 @@ def test_without_adaptivity_everything_is_measured_and_nothing_selected(
     assert fit(many, records, workload).settings["rounds"] == 1
 
 
-@pytest.mark.parametrize("optimizer", ["accelerated", "adam"])
+@pytest.mark.parametrize("optimizer", ["accelerated", "adam", "softmax"])
 def test_it_learns(optimizer, records, workload):
     rounds = 10 if optimizer == "accelerated" else 5  # Adam takes many more iterations
     rap = RAP(rho=100, rounds=rounds, queries_per_round=4, synthetic_rows=50, optimizer=optimizer)
@@ -129,7 +129,7 @@ def test_the_noise_is_never_the_same_twice(records, workload):
         ({"synthetic_rows": 0}, "synthetic_rows must be"),
         ({"seed": -1}, "seed must be a whole number of at least 0"),
         ({"seed": "x"}, "seed must be"),
-        ({"optimizer": "newton"}, "optimizer must be one of accelerated, sparse, adam"),
+        ({"optimizer": "newton"}, "optimizer must be one of accelerated, sparse, adam, softmax"),
         ({"selection": "both"}, "selection must be 'oneshot' or 'iterative', not 'both'"),
     ],
 )

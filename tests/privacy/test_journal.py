@@ -16,7 +16,7 @@ import pytest
 
 from thresher.data.records import Records
 from thresher.errors import BudgetError, LedgerError, ParameterError, ReleaseError
-from thresher.mechanisms import RAP, GaussianJoint, GaussianPerQuery
+from thresher.mechanisms import RAP, GaussianJoint, GaussianPerQuery, Residual
 from thresher.privacy import Budget
 from thresher.privacy.curator import Curator
 from thresher.privacy.journal import Journal, JournaledCurator
@@ -154,7 +154,7 @@ def test_interrupted_again_and_again(records, workload, tmp_path, ledger):
     assert ledger.spent == release.spent == RHO
 
 
-@pytest.mark.parametrize("kind", [GaussianJoint, GaussianPerQuery])
+@pytest.mark.parametrize("kind", [GaussianJoint, GaussianPerQuery, Residual])
 def test_tables_are_kept_and_replayed(kind, records, workload, tmp_path, ledger):
     mechanism = kind(rho=RHO)
     release = run(mechanism, records, workload, tmp_path, ledger)
@@ -164,13 +164,22 @@ def test_tables_are_kept_and_replayed(kind, records, workload, tmp_path, ledger)
     for one, same in zip(release.measurements, again.measurements, strict=True):
         assert one.threshold == same.threshold
         assert one.sigma == same.sigma
-        assert np.array_equal(one.counts, same.counts)
+        assert np.array_equal(one.answers, same.answers)
 
 
+def test_contrasts_of_another_size_are_not_replayed(records, workload, tmp_path, ledger):
+    run(Residual(rho=RHO), records, workload, tmp_path, ledger)
+    [path] = (tmp_path / "journal").glob("*.npy")
+    np.save(path, np.load(path)[1:])
+    with pytest.raises(ReleaseError, match="damaged, or of another run"):
+        run(Residual(rho=RHO), records, workload, tmp_path, ledger)
+
+
+@pytest.mark.parametrize("kind", [GaussianJoint, Residual])
 def test_where_everything_was_lost_there_is_nothing_to_go_on_with(
-    records, workload, tmp_path, ledger
+    kind, records, workload, tmp_path, ledger
 ):
-    mechanism = GaussianJoint(rho=RHO)
+    mechanism = kind(rho=RHO)
     with (
         Interruption(Journal, ["record"], 0, "before", KeyboardInterrupt()),
         pytest.raises(KeyboardInterrupt),

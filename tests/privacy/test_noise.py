@@ -127,6 +127,32 @@ def test_the_fast_path_draws_what_exact_arithmetic_draws(
     assert np.array_equal(fast, slow)
 
 
+@given(
+    variance=st.fractions(min_value=Fraction(1, 1000), max_value=10**6),
+    multiples=st.lists(st.integers(1, 10**12), min_size=40, max_size=40),
+    seed=st.integers(0, 2**32),
+    band=st.sampled_from([1.0, 0.01]),
+)
+@settings(max_examples=40, deadline=None)
+def test_multiples_of_a_variance_are_drawn_as_exact_arithmetic_draws_them(
+    variance: Fraction, multiples: list[int], seed: int, band: float
+) -> None:
+    times = np.array(multiples)
+    fast = discrete_gaussian(variance, 40, InsecureSeededRandomness(seed), multiples=times)
+    slow = discrete_gaussian(variance, 40, InsecureSeededRandomness(seed), band, times)
+    assert np.array_equal(fast, slow)
+
+
+def test_each_multiple_of_a_variance_has_the_exact_probabilities() -> None:
+    sigmas = np.array([1, 2, 10])
+    times = np.tile(sigmas**2, 100_000)
+    draws = discrete_gaussian(
+        squared(0.5), len(times), InsecureSeededRandomness(6), multiples=times
+    )
+    for sigma, some in zip(sigmas, draws.reshape(-1, 3).T, strict=True):
+        assert fit_to_exact(some, 0.5 * sigma) > FALSE_ALARM
+
+
 def test_exact_arithmetic_alone_has_the_exact_probabilities() -> None:
     draws = discrete_gaussian(Fraction(9, 4), 5_000, InsecureSeededRandomness(4), band=1.0)
     assert fit_to_exact(draws, 1.5) > FALSE_ALARM

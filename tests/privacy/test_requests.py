@@ -14,9 +14,10 @@ from thresher.errors import BudgetError, ParameterError, ThresherError
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness
 from thresher.privacy.requests import Measure
 from thresher.queries import Condition, Query, Threshold, Workload
-from thresher.schema import Schema
+from thresher.schema import IntegerRange, Schema, View
 from thresher.schema.features import Categorical
 from thresher.tables import slabs_of
+from thresher.tables.listing import Same
 
 
 def feature(name, size):
@@ -225,6 +226,10 @@ ANSWERS = st.one_of(
         ]
     ),
 )
+PRECISIONS = st.one_of(
+    st.integers(0, 9),
+    st.sampled_from([2**40, 2**40 + 1, 2**64, -1, 1.5, None, True, np.int64(7), float("nan")]),
+)
 HANDICAPS = st.one_of(
     st.integers(-5, 5),
     st.builds(
@@ -286,6 +291,24 @@ CALLS = st.one_of(
         st.just("measure"),
         st.tuples(listed(st.sampled_from([*TABLES, *QUERIES, None, "a=a0", Threshold(("shoe",))]))),
         st.fixed_dictionaries({}, optional={"jointly": st.sampled_from([True, False, 0, None])}),
+    ),
+    st.tuples(
+        st.just("measure_residuals"),
+        st.tuples(
+            listed(st.sampled_from([*TABLES, *QUERIES, None, Threshold(("shoe",))])),
+            listed(PRECISIONS),
+        ),
+        st.just({}),
+    ),
+    st.integers(1, 3).flatmap(
+        lambda size: st.tuples(
+            st.just("measure_residuals"),
+            st.tuples(
+                st.permutations(TABLES[:3]).map(lambda tables: tables[:size]),
+                st.lists(PRECISIONS, min_size=size, max_size=size),
+            ),
+            st.just({}),
+        )
     ),
     st.tuples(st.just("choose"), st.tuples(WORKLOADS, listed(ANSWERS, 3)), st.just({})),
 )
@@ -469,3 +492,32 @@ def test_no_frame_behind_an_exception_holds_records_or_scores(call, shared, monk
             for value in frame.f_locals.values()
         )
     assert curator.spent == Fraction(1, 2)
+
+
+def test_views_are_checked_before_anything_is_paid():
+    wide = [IntegerRange(name=f"f{i}", low=0, high=99_999, nulls=0) for i in range(4)]
+    schema = Schema(wide)
+    views = [View.at_cuts(feature, f"v{i}", [7]) for i, feature in enumerate(wide)]
+    zeros = [np.zeros(5, dtype=np.uint32)] * 4
+    curator = Curator(Records(schema, zeros), Budget.from_rho(1), views=views)
+    for features, says in [(("v0", "f0"), "all about the feature 'f0'"),
+                           (("v0", "v1", "v2", "v3"), "more than 2\\^63 cells")]:  # fmt: skip
+        threshold = Threshold(features)
+        query = Query([Condition(name, [0]) for name in features])
+        for targets in ([threshold], [query]):
+            with pytest.raises(ThresherError, match=says):
+                curator.measure(targets, rho=1)
+        with pytest.raises(ThresherError, match=says):
+            curator.select_table([threshold], lambda _: Same(0.0), [0], rho=1)
+    assert curator.spent == 0
+    [measured] = curator.measure([Threshold(("v0", "v1", "v2"))], rho=1)
+    assert measured.counts.shape == (2, 2, 2)
+
+
+def test_a_view_that_does_not_hold_every_value_once_is_refused_by_the_wall():
+    age = IntegerRange(name="age", low=0, high=3, nulls=0)
+    data = Records(Schema([age]), [np.zeros(5, dtype=np.uint8)])
+    forged = View(name="v", categories=("a", "b"), outside="a", nulls="a", of="age",
+                  codes=(0, 1, 1, 7))  # fmt: skip
+    with pytest.raises(ThresherError, match="view 'v'"):
+        Curator(data, Budget.from_rho(1), views=[forged])

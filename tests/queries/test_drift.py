@@ -11,7 +11,10 @@ from scipy import stats
 from thresher.data.datasets import adult_schema
 from thresher.errors import ParameterError, QueryError
 from thresher.queries.distributions import FeatureDistribution
-from thresher.queries.drift import drifted, total_variation
+from thresher.queries.drift import Drift, drifted, total_variation
+from thresher.queries.history import History
+from thresher.queries.threshold import Threshold
+from thresher.queries.workload import Workload
 from thresher.schema import Schema
 
 ADULT = adult_schema()
@@ -99,3 +102,23 @@ def test_total_variation_is_the_largest_difference_over_sets(one, other):
 def test_total_variation_needs_the_same_features():
     with pytest.raises(QueryError, match="different features"):
         total_variation(PAST, FeatureDistribution.uniform(THREE))
+
+
+def test_chance_alone_stays_below_what_chance_does():
+    # Two halves of one log differ by chance; in 95 % of splits by less than `by_chance`. Of 40
+    # pairs drawn from one distribution, more than 12 exceed it with a probability below 1e-6.
+    schema = adult_schema()
+    work = Workload.random(schema, 2, size=20, seed=0)
+    exceeded = 0
+    for seed in range(40):
+        source = random.Random(seed)
+        old, new = (
+            History.of(schema, source.choices(work.thresholds, k=60)) for _ in range(2)
+        )  # fmt: skip
+        drift = Drift(old, new)
+        exceeded += drift.variation > drift.by_chance
+    assert exceeded <= 12
+    moved = History.of(schema, [Threshold(("fnlwgt", "relationship"))] * 60)
+    drift = Drift(History.of(schema, [Threshold(("age", "sex"))] * 60), moved)
+    assert drift.is_worth_a_release
+    assert (drift.variation, drift.error_factor) == (1.0, 3.49)

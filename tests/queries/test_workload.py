@@ -262,3 +262,37 @@ def test_a_malformed_file_names_the_threshold(tmp_path, value, words):
     (tmp_path / "w.json").write_text(json.dumps(value), "utf-8")
     with pytest.raises(QueryError, match=rf"w\.json: .*{words}"):
         Workload.load(tmp_path / "w.json", ADULT)
+
+
+def test_weights_are_kept_by_files_slices_filters_and_unions(tmp_path):
+    sex, age, pair = Threshold(("sex",)), Threshold(("age",)), Threshold(("sex", "race"))
+    asked = Workload(ADULT, [sex, age, pair], [6, 2, 0.5])
+    asked.save(tmp_path / "w.json")
+    assert Workload.load(tmp_path / "w.json", ADULT) == asked
+    assert asked[1:].weights == (2, 0.5)
+    assert asked.within(20).kept.weights == (6, 0.5)
+    assert asked.relative_weights == (1, 2 / 6, 0.5 / 6)
+    assert (asked | Workload(ADULT, [age])).weights == (6, 3, 0.5)
+    plain = Workload(ADULT, [sex]) | Workload(ADULT, [sex, age])
+    assert not plain.has_weights
+    assert "weight" not in plain.as_json()["thresholds"][0]
+
+
+@pytest.mark.parametrize("weight", [0, -1, float("nan"), float("inf"), "2", True, None])
+def test_a_weight_that_is_none_is_refused(weight):
+    with pytest.raises(QueryError, match="a weight must be a finite number above 0"):
+        Workload(ADULT, [Threshold(("sex",))], [weight])
+    value = {"thresholds": [{"features": ["sex"], "weight": weight}]}
+    with pytest.raises(QueryError, match="threshold 1: a weight must be"):
+        Workload.from_json(value, ADULT)
+
+
+def test_features_that_are_named_or_crossed():
+    work = Workload.all(ADULT, 3, 2, among=["age", "sex", "race"], having=["income"])
+    assert {frozenset(t.features) for t in work} == {
+        frozenset({"income", *two}) for two in (("age", "sex"), ("age", "race"), ("sex", "race"))
+    }
+    with pytest.raises(ParameterError, match="change k, or name other features"):
+        Workload.all(ADULT, 1, having=["age", "sex"])
+    with pytest.raises(QueryError, match="no feature 'pay'"):
+        Workload.all(ADULT, 2, among=["pay", "sex"])

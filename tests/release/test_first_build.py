@@ -1,4 +1,4 @@
-"""Files that the first build wrote, kept as they were: they must load, and say what they said."""
+"""Files that earlier builds wrote, kept as they were: they must load, and say what they said."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -43,6 +43,16 @@ def test_a_release_of_the_first_build_can_be_saved_and_used(folder, tmp_path):
     assert again.spent == release.spent
     assert len(again.measurements) == len(release.measurements)
     assert len(list(again.answer_all())) == 2
+
+
+def test_a_release_of_version_2_says_what_it_said(tmp_path):
+    """Version 2 came with units: here a person with up to 2 rows, added or removed."""
+    release = th.load(OLD.parent / "version_2")
+    assert release.unit == th.Unit("add-remove", person="who", rows_per_person=2)
+    assert (release.n, round(release.n_sigma, 6)) == (141, 10.6508)
+    assert release.answer("age=21, town=B") == pytest.approx(0.08351957799515855, rel=1e-6)
+    release.save(tmp_path / "again")
+    assert th.load(tmp_path / "again").unit == release.unit
 
 
 def test_a_ledger_of_the_first_build_goes_on(tmp_path):

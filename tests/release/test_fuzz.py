@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import thresher as th
 from thresher.errors import ReleaseError
 from thresher.release.document import checksum_of, seal_of
-from thresher.report import report_page
+from thresher.report import release_page
 
 OLD = Path(__file__).parent / "first_build"
 FOLDERS = [path for path in sorted(OLD.iterdir()) if path.is_dir()]
@@ -137,7 +137,7 @@ def test_a_mutated_folder_loads_or_is_refused_in_one_line(data):
             return
         # What loads can be used: it says what it is, answers, and makes a page.
         assert repr(release)
-        assert report_page(release).startswith("<!DOCTYPE html>")
+        assert release_page(release).startswith("<!DOCTYPE html>")
         release.save(Path(place) / "again")
         th.load(Path(place) / "again")
 

@@ -107,7 +107,7 @@ def test_the_marginals_of_the_paper():
     assert grid.sizes[:5] == (1, 4, 16, 64, 256)
     # The regressions' numbers of observations tell the rest: all of ADULT, and 1,024 of LOANS.
     assert sizes_within("adult", 3, grid.sizes)[-1] == 364
-    assert sizes_within("loans-like", 3, grid.sizes)[-1] == 1024
+    assert sizes_within("loans-like-2", 3, grid.sizes)[-1] == 1024
     assert grid.repetitions == paper_numbers.REPETITIONS == 4
     assert grid.synthetic_rows == 10**3
     assert {t for t, _ in grid.pairs} == {1, 4, 16, 64}
@@ -139,11 +139,11 @@ def test_the_future_of_the_paper():
     assert grid.drift_sizes == (4, 16)
     assert grid.training_size == 4
     drifting = drift_effect.tasks(PAPER)
-    assert {(t.data, t.size) for t in drifting} == {("adult", 4), ("loans-like", 16)}
+    assert {(t.data, t.size) for t in drifting} == {("adult", 4), ("loans-like-2", 16)}
 
 
 def test_the_paper_s_budget_and_data():
-    assert PAPER.data == ("adult", "loans-like")
+    assert PAPER.data == ("adult", "loans-like-2")
     assert PAPER.runtime.pair == (16, 4)
     task = next(t for t in FIGURES["present-error"].tasks(PAPER) if t.mechanism == "rap")
     records = data.records_of("adult", {})
@@ -164,7 +164,7 @@ def test_rows_are_compared_on_pairs_that_are_run(scale):
 
 def test_the_whole_of_a_schema_stands_for_larger_workloads():
     assert sizes_within("adult", 3, (256, 1024, 4096)) == (256, 364)
-    assert sizes_within("loans-like", 3, (1024,)) == (1024,)
+    assert sizes_within("loans-like-2", 3, (1024,)) == (1024,)
 
 
 def test_mistakes_are_named():
@@ -304,7 +304,7 @@ def test_printed_noise_is_a_line_of_its_own(smoke):
     }  # fmt: skip
     assert found["paper"].isna().all()  # the small data sets are not the paper's
     assert printed_osas.paper_line("adult", 0.1, 64) == pytest.approx(0.0799, abs=1e-4)
-    assert np.isnan(printed_osas.paper_line("loans-like", 0.1, 64))
+    assert np.isnan(printed_osas.paper_line("loans-like-2", 0.1, 64))
     assert np.isnan(printed_osas.paper_line("lending-club-0", 0.1, 64))
 
 

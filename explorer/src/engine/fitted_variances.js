@@ -1,6 +1,6 @@
 // The variances of the errors of D'; mirrors src/thresher/release/sources/fitted_variances.py.
 
-import { exactly } from "./uncertainty.js";
+import { choose, exactly } from "./uncertainty.js";
 
 export class FittedVariances {
   constructor({ tables, clamped, queries, predicted, prediction, excesses, floor, constants }, sizes, oneWay) {
@@ -128,10 +128,4 @@ function queryName(conditions, r) {
 
 function product(numbers) {
   return numbers.reduce((a, b) => a * b, 1);
-}
-
-function choose(n, k) {
-  let ways = 1;
-  for (let i = 1; i <= k; i++) ways = (ways * (n - k + i)) / i;
-  return ways;
 }

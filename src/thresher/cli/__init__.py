@@ -1,5 +1,6 @@
 """The command line: one file per command; see `thresher --help`."""
 
+import re
 import sys
 import warnings
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import typer
 from thresher.cli.commands import LazyGroup
 from thresher.cli.console import Interrupted, say, show
 from thresher.errors import ThresherError
+from thresher.wording import meant
 
 app = typer.Typer(
     name="thresher",
@@ -70,11 +72,20 @@ def main() -> None:
         # A mistake in the command's own words; its class has moved between typer's versions.
         if not hasattr(fault, "exit_code") or not hasattr(fault, "format_message"):
             raise
-        words = fault.format_message()
+        words = _with_the_nearest(fault.format_message())
         if type(fault).__name__ == "NoArgsIsHelpError":
             typer.echo(words)
             sys.exit(fault.exit_code)
         _fail(f"{words} See `thresher --help`.", fault.exit_code)
+
+
+def _with_the_nearest(words: str) -> str:
+    """What typer says of a value that an option does not know, with the one that was meant."""
+    found = re.search(r"(?:Value error, )?('([^']*)' is not one of (.+?))\.?$", words)
+    if found is None:
+        return words
+    nearest = meant(found[2], re.findall(r"'([^']+)'", found[3]))
+    return f"{words[: found.start()]}{found[1]}{nearest}."
 
 
 def _never_fail_to_print() -> None:

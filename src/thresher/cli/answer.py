@@ -31,9 +31,7 @@ def answer(
     file: Annotated[
         Path | None,
         typer.Option(
-            "--queries",
-            "-f",
-            metavar="FILE",
+            "--queries", "-f", metavar="FILE",
             help="A file with one query a line; - is standard input.",
             callback=usable_path,
         ),

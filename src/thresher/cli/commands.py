@@ -29,6 +29,9 @@ class Entry:
 
 COMMANDS: dict[str, Entry] = {
     "demo": Entry("Fit the built-in ADULT data and ask the release a few questions.", "demo:demo"),
+    "plan": Entry(
+        "Forecast errors, time and memory at several ε, before anything is paid for.", "plan:plan"
+    ),
     "fit": Entry("Fit a release: spend a privacy budget on private records, once.", "fit:fit"),
     "tune": Entry(
         "Choose the rounds and queries per round of RAP within one budget, and fit a release.",
@@ -56,6 +59,9 @@ COMMANDS: dict[str, Entry] = {
         "Write a page that answers questions about a release in the browser, without a server.",
         "explore:explore",
     ),
+    "serve": Entry(
+        "Serve releases on this machine: a page for people, an API for programs.", "serve:serve"
+    ),
     "reproduce": Entry("Run the paper's experiments and draw its figures.", "reproduce:reproduce"),
     "schema": Entry(
         "Draft and check schemas, the public description of a table.",
@@ -65,7 +71,7 @@ COMMANDS: dict[str, Entry] = {
         },
     ),
     "workload": Entry(
-        "Make workload files: the thresholds to be answered.",
+        "Make, merge and look at workload files: the thresholds to be answered.",
         commands={
             "random": Entry(
                 "Draw thresholds over k features at random.", "workload:random_workload"
@@ -77,14 +83,25 @@ COMMANDS: dict[str, Entry] = {
                 "Turn a log of past queries into a historical workload.", "workload:from_log"
             ),
             "all": Entry("Take every threshold over k of the features.", "workload:all_thresholds"),
+            "show": Entry(
+                "Show what a workload asks for, and what it leaves out.",
+                "workload_files:show_workload",
+            ),
+            "merge": Entry(
+                "Merge workloads into one; weights are added up.", "workload_files:merge"
+            ),
         },
     ),
+    "drift": Entry("Tell how far interests moved from one log to another.", "drift:drift"),
     "ledger": Entry(
         "Keep the budget of a data set over all its releases.",
         commands={
             "create": Entry("Start the ledger of a data set.", "ledger:create"),
             "show": Entry(
                 "Show what was spent, on which release, and what is left.", "ledger:show_ledger"
+            ),
+            "export": Entry(
+                "Write everything that a ledger says as JSON, for auditors.", "ledger:export"
             ),
             "correct": Entry("Declare that the data of a ledger were corrected.", "ledger:correct"),
         },
@@ -135,7 +152,7 @@ def _laid_out(docstring: str) -> str:
 
 
 PYTHON = {
-    "Ledger.declare_corrected": "`thresher ledger correct`",
+    "Ledger.declare_corrected": "`thresher ledger correct LEDGER DATA --why …`",
     "Ledger.create": "`thresher ledger create`",
     "Ledger.open": "`thresher ledger show`",
     "(max_queries)": "(--max-queries)",

@@ -61,7 +61,7 @@ def demo() -> None:
         f"at delta = {float(release.delta):.1e}. Asking the release costs nothing more."
     )
     show()
-    show("Fitting the baselines at the same budget: all 0, and Gaussian noise on every answer …")
+    show("Fitting the baselines at the same budget: all 0, and Gaussian noise in three ways …")
     with working("fitting the baselines"):
         baselines = {kind.name: kind(epsilon=1.0).fit(records, work) for kind in BASELINES}
     published = {"thresher": release, **baselines}

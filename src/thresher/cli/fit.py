@@ -1,7 +1,7 @@
 """`thresher fit`: spend a budget, once, and make a release."""
 
 import dataclasses
-from difflib import get_close_matches
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,11 +9,19 @@ import typer
 
 from thresher.cli import options
 from thresher.cli.console import print_json, say, show
+from thresher.cli.forecasting import tell
+from thresher.cli.inputs import load_public
 from thresher.cli.paying import check_budget, given, prepare, spent, unit_of
 from thresher.errors import ParameterError
 from thresher.mechanisms import MECHANISMS
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.release import Release
+from thresher.wording import meant
+
+OPTIMIZERS = (
+    "How D' is fitted: `accelerated` (the default), the paper's `adam`, `sparse`, or `softmax` for "
+    "Softmax rows in place of Sparsemax rows."
+)
 
 
 def fit(
@@ -35,14 +43,17 @@ def fit(
         int | None, typer.Option(metavar="NUMBER", help="K, queries measured per round.", min=1)
     ] = None,
     synthetic_rows: options.SyntheticRows = None,
-    optimizer: Annotated[
-        str | None, typer.Option(metavar="NAME", help="How D' is fitted. The paper uses `adam`.")
-    ] = None,
+    optimizer: Annotated[str | None, typer.Option(metavar="NAME", help=OPTIMIZERS)] = None,
     selection: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="`oneshot` (OSAS, the default) or `iterative` (AS)."),
     ] = None,
+    optimise: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Smallest `max` (the default) or `mean` error."),
+    ] = None,
     seed: options.Seed = None,
+    public: options.Public = None,
     accounting: options.AccountingOption = "tight",
     neighbours: options.NeighboursOption = "replace",
     person: options.Person = None,
@@ -52,13 +63,18 @@ def fit(
     ledger: options.LedgerFile = None,
     period: options.Period = None,
     resume: options.Resume = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Forecast what this would achieve, and spend nothing."),
+    ] = False,
     overwrite: options.Overwrite = False,
     as_json: options.AsJson = False,
 ) -> None:
     r"""Fit a release: spend a privacy budget on private records, once.
 
     Everything that is paid for is written to disk at once, beside the release (FOLDER.partial).
-    After Ctrl-C, a crash or a full disk, the same command with --resume goes on from there.
+    After Ctrl-C, a crash or a full disk, the same command with --resume goes on from there. With
+    --dry-run it tells what to expect, as `thresher plan` does, and spends nothing.
 
     Example:
         thresher fit people.csv --schema schema.json --workload workload.json \
@@ -68,15 +84,22 @@ def fit(
     unit = unit_of(neighbours, person, rows_per_person, counting, epsilon, delta)
     settings = given(
         rounds=rounds, queries_per_round=queries_per_round, synthetic_rows=synthetic_rows,
-        optimizer=optimizer, selection=selection, seed=seed,
+        optimizer=optimizer, selection=selection, optimise=optimise, seed=seed,
     )  # fmt: skip
     budget = {"epsilon": epsilon, "delta": delta, "rho": rho, "accounting": accounting}
-    chosen = _mechanism(mechanism, budget, settings)
+    chosen = mechanism_named(mechanism, budget, settings, later=given(public=public))
     run = prepare(
         data, workload, output, schema=schema, line_breaks=line_breaks, unit=unit,
         case_sensitive_ids=case_sensitive_ids, ledger=ledger, period=period, resume=resume,
         overwrite=overwrite, kind="fit",
     )  # fmt: skip
+    if dry_run:
+        tell(run.forecast(chosen), as_json)
+        return
+
+    if public is not None:
+        records = load_public(public, data, run.workload.schema, line_breaks)
+        chosen = mechanism_named(mechanism, budget, {**settings, "public": records})
 
     def expect(estimate: object) -> None:
         run.warn(epsilon, delta)
@@ -89,16 +112,18 @@ def fit(
     _tell(release, output, run.publish(release), as_json)
 
 
-def _mechanism(name: str, budget: dict[str, Any], settings: dict[str, Any]) -> Mechanism:
+def mechanism_named(
+    name: str, budget: dict[str, Any], settings: dict[str, Any], later: Iterable[str] = ()
+) -> Mechanism:
+    """A mechanism by its name, if it has these settings and those whose values are read later."""
     if name not in MECHANISMS:
-        near = get_close_matches(name, MECHANISMS, 1)
-        meant = f" (did you mean {near[0]}?)" if near else ""
         raise ParameterError(
-            f"there is no mechanism {name!r}{meant}; known are: {', '.join(MECHANISMS)}"
+            f"there is no mechanism {name!r}{meant(name, MECHANISMS)}; known are: "
+            f"{', '.join(MECHANISMS)}"
         )
     kind = MECHANISMS[name]
     fields = {field.name for field in dataclasses.fields(kind)}
-    for key in settings:
+    for key in (*settings, *later):
         if key not in fields:
             raise ParameterError(f"{name} has no setting --{key.replace('_', '-')}")
     return kind(**budget, **settings)
@@ -117,3 +142,6 @@ def _tell(release: Release, output: Path, seconds: float, as_json: bool) -> None
         f"delta {float(release.delta):.3g} ({release.budget.accounting or 'zCDP'})"
     )
     show(f"protects: whether {release.unit.described}")
+    if "public" in release.settings:
+        number = release.settings["public"]["records"]
+        show(f"started from {number:,} records that you vouch are public; they are not protected")

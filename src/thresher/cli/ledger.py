@@ -1,12 +1,13 @@
 """`thresher ledger`: the budget of one data set, over all its releases."""
 
+import dataclasses
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from thresher.cli.console import print_json, show
+from thresher.cli.console import print_json, show, warn
 from thresher.cli.inputs import load_records, load_schema
 from thresher.cli.options import (
     AccountingOption,
@@ -24,8 +25,12 @@ from thresher.cli.options import (
 from thresher.cli.paying import open_ledger
 from thresher.data.engines.address import without_secrets
 from thresher.errors import LedgerError
-from thresher.privacy.budget import Budget, epsilon_of
+from thresher.files import write_json
+from thresher.privacy.budget import Budget
 from thresher.privacy.ledger import Ledger
+from thresher.privacy.ledger_lines import rounded_down
+from thresher.privacy.ledger_review import ReleaseCost, releases_in, unusual
+from thresher.privacy.statement import Statement
 from thresher.privacy.unit import Unit
 
 
@@ -57,7 +62,10 @@ def create(
         thresher ledger create visits.ledger --epsilon 1 --delta 1e-9 --person id
     """
     if path.exists():
-        raise LedgerError(f"{path} exists already: `thresher ledger show {path}` shows it")
+        raise LedgerError(
+            f"{path} exists already: `thresher ledger show {path}` shows it. Pay from it with "
+            "--ledger if it is for these data, or choose another name for other people's"
+        )
     budget = Budget.from_epsilon(epsilon, delta, accounting)
     Ledger.create(
         path, budget.rho, epsilon=epsilon, delta=delta, accounting=accounting,
@@ -74,13 +82,16 @@ def show_ledger(
 ) -> None:
     """Show what was spent, on which release, and what is left.
 
-    A ledger of several periods, such as years, also says what was spent on each. The total is what
+    What is left is also told as the ε of one more release, and what is unusual is a warning. A
+    ledger of several periods, such as years, also says what was spent on each. The total is what
     somebody spends who is in all of them.
 
     Example:
         thresher ledger show people.ledger
     """
     _tell(path, as_json)
+    for remark in unusual(open_ledger(path).read()):
+        warn(remark)
 
 
 def correct(
@@ -111,57 +122,127 @@ def correct(
     _tell(path, as_json)
 
 
+def export(
+    path: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The ledger file.", callback=usable_path)
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Where the JSON goes. Default: standard output.",
+            callback=usable_path,
+        ),
+    ] = None,
+) -> None:  # fmt: skip
+    """Write everything that a ledger says as JSON, for auditors.
+
+    Every spend is in it, as an exact fraction, with its time, who, and for which release. The
+    fingerprints of the records are not, because they depend on private data.
+
+    Example:
+        thresher ledger export people.ledger -o people-audit.json
+    """
+    account = open_ledger(path).read()
+    exported = {
+        "format": "thresher-ledger-export",
+        "version": 1,
+        **_summary(path, account),
+        "accounting": account.accounting,
+        "created": account.created,
+        "identity": account.identity,
+        "rho_exact": str(account.total),
+        "spent_exact": str(account.spent),
+        "remaining_exact": str(account.remaining),
+        "releases": [_audited(release, account) for release in releases_in(account)],
+        "spends": [
+            {
+                "number": entry.number,
+                "time": entry.time,
+                "who": entry.who,
+                "release": entry.release,
+                "period": entry.period,
+                "rho": float(entry.rho),
+                "rho_exact": str(entry.rho),
+            }
+            for entry in account.entries
+        ],
+        "corrections": [dataclasses.asdict(correction) for correction in account.corrections],
+        "unusual": list(unusual(account)),
+    }
+    if output is None:
+        print_json(exported)
+        return
+    write_json(output, exported)
+    show(f"wrote {output}: {len(account.entries)} spends of {len(exported['releases'])} releases")
+
+
 def _tell(path: Path, as_json: bool) -> None:
     account = open_ledger(path).read()
-    spent: dict[str, Fraction] = {}
-    for entry in account.entries:
-        spent[entry.release] = spent.get(entry.release, Fraction(0)) + entry.rho
-    so_far = epsilon_of(account.spent, account.delta) if account.delta and account.spent else 0.0
-    periods = {name: rho for name, rho in account.by_period.items() if name is not None}
     if as_json:
-        print_json(
-            {
-                "ledger": str(path),
-                "data": account.data,
-                "unit": account.unit.protected_json(),
-                "epsilon": account.epsilon,
-                "delta": account.delta,
-                "rho": float(account.total),
-                "spent": float(account.spent),
-                "remaining": float(account.remaining),
-                "epsilon_so_far": so_far,
-                "releases": {name: float(rho) for name, rho in spent.items()},
-                "periods": {
-                    name: {"rho": float(rho), "epsilon": _epsilon(rho, account.delta)}
-                    for name, rho in periods.items()
-                },
-            }
-        )
+        print_json(_summary(path, account))
         return
     show(f"{path}: {account.data or 'a data set'}")
     show(f"  protects   whether {account.unit}")
     if account.epsilon is not None:
         show(f"  promise    epsilon {account.epsilon:g}, delta {account.delta:g}")
-    show(f"  budget     rho {float(account.total):.6g}")
-    for name, rho in spent.items():
-        show(f"  spent      rho {float(rho):.6g} on {name}")
-    for period, rho in periods.items():
-        one = _epsilon(rho, account.delta)
+    show(f"  budget     rho {float(account.total):.6g}, since {account.created[:10]}")
+    for release in releases_in(account):
+        show(f"  spent      rho {float(release.rho):.6g} on {_described(release, account)}")
+    for period, rho in _periods(account).items():
+        one = account.as_epsilon(rho)
         alone = "" if one is None else f" (of this period alone: epsilon {one:.4g})"
         show(f"  in {period:<8} rho {float(rho):.6g}{alone}")
-    left = _as_epsilon(account.remaining, account.delta)
-    show(f"  remaining  rho {float(account.remaining):.6g}{left}")
+    left, more = account.as_epsilon(account.remaining), ""
+    if left:
+        more = f" (one more release: epsilon {rounded_down(left)} at delta {account.delta:g})"
+    show(f"  remaining  rho {float(account.remaining):.6g}{more}")
+    so_far = account.as_epsilon(account.spent)
     if so_far:
-        whole = "all releases so far together" + (", for somebody in all periods" * bool(periods))
-        show(f"  {whole}: epsilon {so_far:.4g}")
+        several = ", for somebody in all periods" * bool(_periods(account))
+        show(f"  all releases so far together{several}: epsilon {so_far:.4g}")
 
 
-def _epsilon(rho: Fraction, delta: float | None) -> float | None:
-    return epsilon_of(rho, delta) if delta and rho else None
+def _described(release: ReleaseCost, account: Statement) -> str:
+    """A release, its date, who paid for it, and its ε by itself."""
+    alone = account.as_epsilon(release.rho)
+    told = [release.days[0], f"by {' and '.join(release.who)}", *release.periods]
+    told += [] if alone is None else [f"epsilon {alone:.4g} by itself"]
+    return f"{release.name} ({', '.join(told)})"
 
 
-def _as_epsilon(rho: Fraction, delta: float | None) -> str:
-    epsilon = _epsilon(rho, delta)
-    if epsilon is None:
-        return ""
-    return f" (one more release: epsilon {epsilon:.4g} at delta {delta:g})"
+def _summary(path: Path, account: Statement) -> dict[str, Any]:
+    """What the JSON of every command about a ledger starts with."""
+    return {
+        "ledger": str(path),
+        "data": account.data,
+        "unit": account.unit.protected_json(),
+        "epsilon": account.epsilon,
+        "delta": account.delta,
+        "rho": float(account.total),
+        "spent": float(account.spent),
+        "remaining": float(account.remaining),
+        "remaining_epsilon": account.as_epsilon(account.remaining),
+        "epsilon_so_far": account.as_epsilon(account.spent) or 0.0,
+        "releases": {release.name: float(release.rho) for release in releases_in(account)},
+        "periods": {
+            name: {"rho": float(rho), "epsilon": account.as_epsilon(rho)}
+            for name, rho in _periods(account).items()
+        },
+    }
+
+
+def _audited(release: ReleaseCost, account: Statement) -> dict[str, Any]:
+    return {
+        "name": release.name,
+        "unit": account.unit.protected_json(),
+        "rho": float(release.rho),
+        "epsilon": account.as_epsilon(release.rho),
+        "first": release.entries[0].time,
+        "last": release.entries[-1].time,
+        "who": release.who,
+        "periods": release.periods,
+    }
+
+
+def _periods(account: Statement) -> dict[str, Fraction]:
+    return {name: rho for name, rho in account.by_period.items() if name is not None}

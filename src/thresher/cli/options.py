@@ -43,6 +43,11 @@ def usable_path(param: typer.CallbackParam, value: Any) -> Any:
     return value
 
 
+def usable_paths(param: typer.CallbackParam, values: list[Any]) -> list[Any]:
+    """Refuse any of several paths that no file can have."""
+    return [usable_path(param, value) for value in values]
+
+
 def positive(param: typer.CallbackParam, value: Any) -> Any:
     """Refuse what is no finite number above 0; the value stays as it was written."""
     if value is None:
@@ -57,6 +62,13 @@ def positive(param: typer.CallbackParam, value: Any) -> Any:
         raise ParameterError(
             f"{_flag(param)} must lie between {SMALLEST:g} and {LARGEST:g}; try {_flag(param)} 0.1"
         )
+    return value
+
+
+def several_positive(param: typer.CallbackParam, value: Any) -> Any:
+    """Refuse a list, separated by commas, in which something is no finite number above 0."""
+    for word in str(value).split(","):
+        positive(param, word)
     return value
 
 
@@ -201,6 +213,16 @@ Seed = Annotated[
 
 BaselineSeed = Annotated[
     int, typer.Option("--seed", metavar="NUMBER", help="Seed of the baselines' noise.", min=0)
+]
+
+Public = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Records with the same columns that D' starts from. You vouch that they are public: "
+        "they cost nothing, and the promise does not cover them.",
+        callback=usable_path,
+    ),
 ]
 
 LedgerFile = Annotated[

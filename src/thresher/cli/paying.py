@@ -19,6 +19,8 @@ from thresher.data.engines.address import without_secrets
 from thresher.data.persons import persons_in
 from thresher.data.private import PrivateData
 from thresher.errors import BudgetError, LedgerError, ParameterError, ReleaseError
+from thresher.mechanisms.mechanism import Mechanism
+from thresher.planning.forecast import Forecast, forecast
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.unit import Counting, Neighbours, Unit
 from thresher.progress.display import Display
@@ -73,6 +75,24 @@ class Run:
                 "--delta 1e-6 or less"
             )
 
+    def forecast(self, mechanism: Mechanism) -> Forecast:
+        """What the run would achieve, by public facts: nothing is paid, and no record is counted.
+
+        Raises:
+            ParameterError: The number of records or persons is private.
+        """
+        if not self.unit.total_is_public:
+            raise ParameterError(
+                "the number of records is private, so --dry-run cannot use it: `thresher plan` "
+                "takes a guess of it, --n"
+            )
+        n = persons_in(self.records) if self.unit.person else self.records.n
+        budget = mechanism.budget_for(self.records, self.unit)
+        with phases_of("planning") as progress:
+            return forecast(
+                [budget], mechanism, self.workload, n, self.unit, self.ledger, progress=progress
+            )
+
     @contextmanager
     def paid(self) -> Iterator[Display]:
         """Follow the run; tell who interrupts it that what was paid for is still there."""
@@ -123,7 +143,7 @@ def prepare(
     _check_journal(journal, resume, kind)
     account = open_ledger(ledger) if ledger else None
     if account is not None:
-        account.check_unit(unit)
+        _check_unit(account, unit)
     elif period is not None:
         raise ParameterError("--period says which part of a ledger is spent on: give --ledger too")
     features = load_schema(data, schema)
@@ -173,6 +193,29 @@ def unit_of(
             "default: give --delta, well below one over the number of people"
         )
     return Unit(neighbours, person, rows_per_person or 1, counting)
+
+
+def unit_options(unit: Unit) -> str:
+    """The options that ask for a unit.
+
+    Example:
+        >>> unit_options(Unit("add-remove", person="id"))
+        '--neighbours add-remove --person id'
+    """
+    person = "" if unit.person is None else f" --person {shlex.quote(unit.person)}"
+    return f"--neighbours {unit.neighbours}{person}"
+
+
+def _check_unit(ledger: Ledger, unit: Unit) -> None:
+    """Refuse to spend on another unit than the ledger's, with options for advice."""
+    there = ledger.read().unit
+    if not unit.protects_as(there):
+        without = "" if there.person or not unit.person else ", without --person"
+        raise LedgerError(
+            f"{ledger.path.name} is for another unit of privacy. There, {there}; here, {unit}. "
+            f"Budgets of different units do not add up: give {unit_options(there)}{without}, or "
+            f"make another ledger (`thresher ledger create` with {unit_options(unit)})"
+        )
 
 
 def open_ledger(path: Path) -> Ledger:

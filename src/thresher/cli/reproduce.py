@@ -12,6 +12,7 @@ import typer
 from thresher.cli.console import print_json, runs_of_experiments, say, show
 from thresher.cli.options import AsJson, usable_path
 from thresher.errors import ParameterError
+from thresher.wording import meant
 
 if TYPE_CHECKING:
     from thresher.reproduction.figures import Reproduced
@@ -180,7 +181,10 @@ def _checked(
     if output is None:
         raise ParameterError("say where the results go: -o FOLDER")
     if optimizer not in REPRODUCTION_OPTIMISERS:
-        raise ParameterError(f"--optimizer must be one of {', '.join(REPRODUCTION_OPTIMISERS)}")
+        raise ParameterError(
+            f"--optimizer must be one of {', '.join(REPRODUCTION_OPTIMISERS)}"
+            f"{meant(optimizer, REPRODUCTION_OPTIMISERS)}"
+        )
     figures_named(figures)
     return figures, output
 

@@ -109,4 +109,6 @@ def check(
     for feature in loaded:
         note = f"  <- to review: {feature.review}" if feature.review else ""
         show(f"{feature.name}: {feature.kind}, {feature.size} values{note}")
+    for view in loaded.views:
+        show(f"{view.name}: view of {view.of}, {view.size} groups: {', '.join(view.labels)}")
     show(f"{len(loaded)} features, {loaded.width} one-hot columns")

@@ -1,25 +1,31 @@
 """`thresher workload`: write down many thresholds in one line."""
 
-from collections.abc import Callable, Iterator
+import functools
+import operator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from thresher.cli.console import counting, print_json, show, warn
-from thresher.cli.inputs import load_schema
+from thresher.cli.inputs import named_schema
 from thresher.cli.lines import lines_of
-from thresher.cli.options import AsJson, usable_path
+from thresher.cli.options import AsJson, usable_path, usable_paths
 from thresher.errors import ParameterError, QueryError
 from thresher.files import read_json
 from thresher.queries import (
     FeatureDistribution,
     History,
+    Query,
     Workload,
     augment,
     small_history,
     threshold_workload,
 )
+from thresher.queries.conditional import ConditionalQuery
+from thresher.queries.proposals import propose_views, through_views
+from thresher.queries.query_lines import read_queries
 from thresher.schema import Schema
 
 SchemaOption = Annotated[
@@ -27,7 +33,7 @@ SchemaOption = Annotated[
     typer.Option(
         "--schema",
         metavar="FILE",
-        help="The schema file. Default: the schema of ADULT.",
+        help="The schema file, or `adult` for that of the built-in data. It must be given.",
         callback=usable_path,
     ),
 ]
@@ -97,7 +103,7 @@ def random_workload(
     Example:
         thresher workload random -k 3 -r 2 --size 64 --schema schema.json
     """
-    features = load_schema("adult", schema)
+    features = named_schema(schema)
     if distribution == "uniform" and not replacement:
         work = Workload.random(features, k, r, size=size, seed=seed, max_queries=max_queries)
     else:
@@ -105,7 +111,7 @@ def random_workload(
             _distribution(distribution, order_seed, features),
             k, r, size=size, seed=seed, replacement=replacement, max_queries=max_queries,
         )  # fmt: skip
-    _write(work, output, as_json)
+    write(work, output, as_json)
 
 
 def augmented(
@@ -135,19 +141,19 @@ def augmented(
     Example:
         thresher workload augment past.json --schema schema.json -o more.json
     """
-    past = Workload.load(workload, load_schema("adult", schema))
+    past = Workload.load(workload, named_schema(schema))
     work = augment(past, seed=seed, add=add)
     _warn_if_small(work)
-    _write(work, output, as_json, added=len(work) - len(past))
+    write(work, output, as_json, added=len(work) - len(past))
 
 
 def from_log(
-    log: Annotated[
-        Path,
+    logs: Annotated[
+        list[Path],
         typer.Argument(
-            metavar="FILE",
-            help="Past queries in the query language, one a line.",
-            callback=usable_path,
+            metavar="FILE...",
+            help="Past queries in the query language, one a line; several logs are pooled.",
+            callback=usable_paths,
         ),
     ],
     at_least: Annotated[
@@ -156,38 +162,97 @@ def from_log(
             metavar="NUMBER", help="Keep thresholds that were asked about this often.", min=1
         ),
     ] = 1,
+    views: Annotated[
+        bool,
+        typer.Option(
+            "--views",
+            help="Ask about the ranges that analysts used, by views that the file declares.",
+        ),
+    ] = False,
+    equal_weights: Annotated[
+        bool,
+        typer.Option(
+            "--equal-weights",
+            help="Let all thresholds matter alike, in place of how often each was asked about.",
+        ),
+    ] = False,
     schema: SchemaOption = None,
     output: Output = WORKLOAD,
     as_json: AsJson = False,
 ) -> None:
     """Turn a log of past queries into a historical workload.
 
-    The most frequent thresholds come first. The log tells what analysts asked, never what the
-    records say.
+    The most frequent thresholds come first, and how often each was asked about is its weight. A log
+    tells what analysts asked, never what the records say.
 
     Example:
         thresher workload from-log questions.txt --at-least 2 --schema schema.json
     """
-    features = load_schema("adult", schema)
-    try:
-        with counting(f"reading {log}", "queries") as progress:
-            whole = History.from_log(_counted(lines_of(log), progress), features)
-        history = whole.asked_at_least(at_least)
-    except QueryError as fault:
-        raise QueryError(f"{log}: {fault}") from None
+    features = named_schema(schema)
+    asked = _read_logs(logs, features)
+    proposed = propose_views(asked, features)
+    if views:
+        features = features.with_views(proposed)
+    whole = History.of(features, (through_views(query, features) for query in asked))
+    history = whole.asked_at_least(at_least)
+    work = history.workload if equal_weights else history.weighted
     if not as_json:
         show(f"{whole.asked:,} queries about {len(whole.workload)} different thresholds")
         for threshold, times in list(zip(history.workload, history.times, strict=True))[:SHOWN]:
             show(f"{times:8,}  {threshold.r} of: {', '.join(threshold.features)}")
         if len(history.workload) > SHOWN:
             show(f"          and {len(history.workload) - SHOWN} less frequent ones")
-    _warn_if_small(history.workload)
-    _write(history.workload, output, as_json, asked=whole.asked, times=list(history.times))
+        named = [f"{name} {share:.1%}" for name, share in whole.features.descending() if share]
+        show(f"how often features were named: {', '.join(named)}")
+        for view in proposed:
+            labels = ", ".join(view.labels)
+            show(f"{'view' if views else 'a view that --views would add'}, of {view.of}: {labels}")
+    _warn_if_small(work)
+    shares = {name: share for name, share in whole.features.descending() if share}
+    write(
+        work, output, as_json, asked=whole.asked, times=list(history.times), features=shares,
+        views=[view.as_json() for view in proposed],
+    )  # fmt: skip
+
+
+def read_history(log: Path, schema: Schema) -> History:
+    """What a log asked; an error names the log and its line."""
+    return History.of(schema, (query.threshold for query in _read_logs([log], schema)))
+
+
+def _read_logs(logs: Iterable[Path], schema: Schema) -> list[Query]:
+    """The queries of several logs, pooled; an error names the log and its line."""
+    asked: list[Query] = []
+    for log in logs:
+        try:
+            with counting(f"reading {log}", "queries") as progress:
+                read = read_queries(_counted(lines_of(log), progress), schema)
+                # A share among some people needs the table of all features that it names.
+                asked += [q.both if isinstance(q, ConditionalQuery) else q for _, q in read]
+        except QueryError as fault:
+            raise QueryError(f"{log}: {fault}") from None
+    if not asked:
+        raise QueryError(f"{', '.join(map(str, logs))}: the history holds no query")
+    return asked
 
 
 def all_thresholds(
-    k: Way,
+    k: Annotated[
+        list[int],
+        typer.Option("-k", metavar="NUMBER", help="Features per threshold; repeatable.", min=1),
+    ],
     r: Matches = None,
+    among: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FEATURE", help="Take only such features; repeatable. Default: all."),
+    ] = None,
+    having: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FEATURE",
+            help="A feature that every threshold has, such as an outcome; repeatable.",
+        ),
+    ] = None,
     schema: SchemaOption = None,
     max_queries: MostQueries = None,
     output: Output = WORKLOAD,
@@ -197,14 +262,18 @@ def all_thresholds(
 
     Example:
         thresher workload all -k 3 --schema schema.json --output workload.json
+        thresher workload all -k 1 -k 2 --among age --among sex --schema adult
+        thresher workload all -k 2 --having income --schema adult
     """
-    work = Workload.all(load_schema("adult", schema), k, r)
+    features = named_schema(schema)
+    parts = [Workload.all(features, each, r, among=among, having=having or ()) for each in k]
+    work = functools.reduce(operator.or_, parts)
     if max_queries is not None:
         filtered = work.within(max_queries)
         if not as_json:
             show(str(filtered))
         work = filtered.kept
-    _write(work, output, as_json)
+    write(work, output, as_json)
 
 
 def _counted(lines: Iterator[str], progress: Callable[[int], None]) -> Iterator[str]:
@@ -241,7 +310,8 @@ def _warn_if_small(work: Workload) -> None:
         warn(warning)
 
 
-def _write(work: Workload, output: Path, as_json: bool, **more: object) -> None:
+def write(work: Workload, output: Path, as_json: bool, **more: object) -> None:
+    """Write a workload file, and say what is in it."""
     work.save(output)
     if as_json:
         print_json(

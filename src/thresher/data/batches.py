@@ -1,7 +1,7 @@
 """What every kind of source gives: its columns' names, and its records in batches."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -83,5 +83,16 @@ capitals and blanks in 'age'
         raise DataError(
             f"{described} lacks the column{'s' * (len(missing) > 1)} "
             f"{', '.join(map(repr, missing))} of the schema among its {len(columns)}: "
-            + (f"mind capitals and blanks in {near[0]!r}" if near else "is there a header line?")
+            + _advice(near, len(columns), len(wanted))
         )
+
+
+def _advice(near: Sequence[str], found: int, wanted: int) -> str:
+    if near:
+        return f"mind capitals and blanks in {near[0]!r}"
+    if found == 1 < wanted:
+        return (
+            "its header line is not separated by commas, semicolons, tabs or vertical bars; save "
+            "the file as CSV, with a header line"
+        )
+    return "is there a header line?"

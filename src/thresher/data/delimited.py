@@ -157,9 +157,16 @@ def _explained(
         return DataError(
             f"{path}, row {number + 1} (the header is row 1): {found} fields "
             f"where the header has {expected}; cells are separated by {SEPARATORS[delimiter]}, "
-            "and a cell that holds one needs quotation marks"
+            "and a cell that holds one needs quotation marks" + _of_one_field(delimiter, found)
         )
     return DataError(_fault(path))
+
+
+def _of_one_field(delimiter: str, found: int) -> str:
+    if found > 1:
+        return ""
+    other = SEPARATORS[";" if delimiter == "," else ","]
+    return f"; if the records are separated by {other}, separate the names of the header alike"
 
 
 def _quote_fault(path: Path, fault: QuoteError, line_breaks_in_cells: bool) -> str:

@@ -9,15 +9,23 @@ import numpy.typing as npt
 
 from thresher.data.private import PrivateData
 from thresher.data.records import Records
+from thresher.data.viewed import counts_of
 from thresher.queries.query import Query
+from thresher.queries.rewriting import on_columns
 from thresher.queries.threshold import Threshold
+from thresher.schema import Schema
 from thresher.tables.slabs import MEMORY_CEILING, SLAB_CELLS, Slab, slabs_of
 from thresher.tables.sparse import SparseTable, check_countable, threshold_counts
 from thresher.tables.threshold_table import Answers, Table, check_fits
 
 
-def exact_table(data: PrivateData, threshold: Threshold) -> Answers:
+def exact_table(data: PrivateData, threshold: Threshold, schema: Schema | None = None) -> Answers:
     """The exact counts of all consistent queries of a threshold, for any slab. Not private.
+
+    Args:
+        data: The private records.
+        threshold: The threshold.
+        schema: The schema with the views that it names; that of the records if not given.
 
     Example:
         >>> from thresher.data import datasets
@@ -25,8 +33,9 @@ def exact_table(data: PrivateData, threshold: Threshold) -> Answers:
         >>> [int(counts_in(slab).sum()) for slab in slabs_of((5, 2), 10)]
         [48842]
     """
-    check_countable(threshold.shape(data.schema), threshold)
-    [table] = data.counts([threshold.features])
+    schema = schema or data.schema
+    check_countable(threshold.shape(schema), threshold)
+    [table] = counts_of(data, schema, [threshold.features])
     return threshold_counts(table, threshold.r)
 
 
@@ -96,6 +105,7 @@ def exact_count(data: PrivateData, query: Query | str) -> int:
     if isinstance(query, str):
         query = Query.parse(query, data.schema)
     query.check(data.schema)
+    query = on_columns(query, data.schema)
     if isinstance(data, Records):
         codes = [data.codes(condition.feature) for condition in query.conditions]
         return int(np.count_nonzero(_meets(query, codes, query.threshold.shape(data.schema))))

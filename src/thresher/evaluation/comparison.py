@@ -5,11 +5,12 @@ from thresher.data.private import PrivateData
 from thresher.errors import ResourceError
 from thresher.evaluation.errors import Errors, as_counted, errors_of
 from thresher.mechanisms.baselines import All0, GaussianJoint, GaussianPerQuery
+from thresher.mechanisms.residual import Residual
 from thresher.privacy.randomness import InsecureSeededRandomness
 from thresher.queries.workload import Workload
 from thresher.release import Release
 
-BASELINES = (All0, GaussianPerQuery, GaussianJoint)
+BASELINES = (All0, GaussianPerQuery, GaussianJoint, Residual)
 
 
 def compare(
@@ -29,7 +30,7 @@ def compare(
         >>> work = th.Workload(data.schema, [th.Threshold(("sex", "race"))])
         >>> release = th.GaussianJoint(epsilon=1.0).fit(data, work)
         >>> list(compare(release, data, work, seed=0))
-        ['release', 'all0', 'gaussian_per_query', 'gaussian_joint']
+        ['release', 'all0', 'gaussian_per_query', 'gaussian_joint', 'residual']
     """
     records = counted_ahead(records, (threshold.features for threshold in workload))
     truth = as_counted(release, records)

@@ -1,8 +1,10 @@
 """How long a comparison with the truth will take, known before it begins."""
 
+from thresher.errors import ResourceError
 from thresher.evaluation.bounded import MOST_KEPT, SMALLEST_BOUNDED
 from thresher.mechanisms.baselines import GaussianJoint, GaussianPerQuery
 from thresher.mechanisms.estimate import Work, available_memory
+from thresher.mechanisms.residual import Residual
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release import Release
@@ -37,8 +39,11 @@ def comparing(release: Release, workload: Workload) -> Work:
             work += _of_rows(threshold, schema, rows) if rows else Work.walking(cells, 0)
             work += Work.walking(cells, 0)  # zeros, the first baseline
     queries, rho = workload.query_count, release.budget.rho
-    for kind in (GaussianPerQuery, GaussianJoint):
-        estimate = kind(rho=rho).resolve(release.n, rho, workload).estimate(release.n)
+    for kind in (GaussianPerQuery, GaussianJoint, Residual):
+        try:
+            estimate = kind(rho=rho).resolve(release.n, rho, workload).estimate(release.n)
+        except ResourceError:
+            continue
         if estimate.memory < available_memory():
             work += Work.drawing(queries) + Work.walking(queries, 0)
     return work

@@ -12,6 +12,7 @@ from thresher.data.exact import exact_table
 from thresher.data.known import counted_ahead
 from thresher.data.persons import PersonData
 from thresher.data.private import PrivateData
+from thresher.data.viewed import counts_of
 from thresher.evaluation.bounded import can_be_bounded, largest_bounded_error, rows_behind
 from thresher.evaluation.searched import largest_error
 from thresher.parallel import in_order
@@ -69,21 +70,22 @@ def errors_of(answers_of: AnswersOf, records: PrivateData, workload: Workload) -
         >>> [round(error, 3) for error in errors_of(zeros.source.table, data, work).by_threshold]
         [0.668, 0.855]
     """
-    known = counted_ahead(records, (threshold.features for threshold in workload))
+    schema = workload.schema
+    known = counted_ahead(records, (schema.bases(threshold.features) for threshold in workload))
 
     def worst(threshold: Threshold) -> float:
         answers = answers_of(threshold)
         if threshold.r == threshold.k and isinstance(answers, Listable):
             check_countable(threshold.shape(workload.schema), threshold)
-            [table] = known.counts([threshold.features])
+            [table] = counts_of(known, schema, [threshold.features])
             return largest_error(table, answers, known.n)
         sparse = rows_behind(answers)
         if sparse is not None and can_be_bounded(threshold, workload.schema, sparse):
-            [table] = known.counts([threshold.features])
+            [table] = counts_of(known, schema, [threshold.features])
             return largest_bounded_error(
                 table, threshold, sparse, workload.schema, known.n, _largest_gap
             )
-        truth = exact_table(known, threshold)
+        truth = exact_table(known, threshold, schema)
         gaps = (
             float(_largest_gap(truth(slab).reshape(-1), _flat(answers(slab)), known.n))
             for slab in slabs_of(threshold.shape(workload.schema))

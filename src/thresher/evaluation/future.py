@@ -135,8 +135,9 @@ def future_error(
     drawn = list(thresholds)
     if not drawn or not several:
         raise ParameterError("future error needs at least one release and one threshold")
-    distinct = Workload(records.schema, dict.fromkeys(drawn))
-    records = counted_ahead(records, (threshold.features for threshold in distinct))
+    schema = several[0].schema
+    distinct = Workload(schema, dict.fromkeys(drawn))
+    records = counted_ahead(records, (schema.bases(threshold.features) for threshold in distinct))
     place = {threshold: i for i, threshold in enumerate(distinct)}
     by_repetition = []
     for release in several:

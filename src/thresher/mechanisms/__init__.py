@@ -11,10 +11,11 @@ from thresher.mechanisms.baselines import All0, GaussianJoint, GaussianPerQuery
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.mechanisms.procedure import Outcome, Procedure, Progress
 from thresher.mechanisms.rap import RAP
+from thresher.mechanisms.residual import Residual
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     mechanism.name: mechanism
-    for mechanism in (Auto, AdaptiveTables, RAP, All0, GaussianPerQuery, GaussianJoint)
+    for mechanism in (Auto, AdaptiveTables, RAP, All0, GaussianPerQuery, GaussianJoint, Residual)
 }
 
 __all__ = [
@@ -29,4 +30,5 @@ __all__ = [
     "Outcome",
     "Procedure",
     "Progress",
+    "Residual",
 ]

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from thresher.mechanisms.adaptive_tables import AdaptiveTables
+from thresher.data.records import Records
+from thresher.mechanisms.adaptive_tables import AdaptiveTables, Optimise
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.mechanisms.procedure import Procedure
 from thresher.mechanisms.rap import RAP, Selection
@@ -28,7 +29,9 @@ class Auto(Mechanism):
         synthetic_rows: n', the number of relaxed rows.
         selection: As in RAP.
         optimizer: As in RAP.
+        optimise: As in AdaptiveTables.
         seed: Seeds the random start of D', which is public and protects nothing.
+        public: Records that are public, which D' starts from, as in RAP and AdaptiveTables.
 
     Example:
         >>> import thresher as th
@@ -45,7 +48,9 @@ class Auto(Mechanism):
     synthetic_rows: int = 1000
     selection: Selection | None = None
     optimizer: str | None = None
+    optimise: Optimise = "max"
     seed: int = 0
+    public: Records | None = None
 
     def resolve(self, n: int, rho: Fraction, workload: Workload) -> Procedure:
         """The procedure of the mechanism that was chosen."""
@@ -55,7 +60,7 @@ class Auto(Mechanism):
             tables = AdaptiveTables(**_known_to(AdaptiveTables, given)).resolve(n, rho, workload)
             if tables.measures_tables:
                 return tables
-        return RAP(**given).resolve(n, rho, workload)
+        return RAP(**_known_to(RAP, given)).resolve(n, rho, workload)
 
 
 def _known_to(kind: type[Mechanism], settings: dict[str, Any]) -> dict[str, Any]:

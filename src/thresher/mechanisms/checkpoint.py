@@ -7,13 +7,13 @@ does not agree with the journal, or cannot be read, is not used: D' is then fitt
 
 A checkpoint is a file `fit0012.npz` (after the 12th fit) with two arrays: `columns`, D' itself, and
 `about`, a JSON text as bytes. Both follow from the results of paid calls, so they are public. What
-is paid for, and how, does not depend on them.
+is paid for does not depend on D' but through `noted` numbers, which every checkpoint has.
 """
 
 import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -28,8 +28,8 @@ from thresher.relaxed.rows import RelaxedRows
 from thresher.release.arrays import Expected, read_arrays
 from thresher.release.folder import DAMAGE, checked_rows
 
-FORMAT, VERSION = "thresher-checkpoint", 1
-LONGEST_ABOUT = 1 << 16
+FORMAT, VERSION = "thresher-checkpoint", 2
+LONGEST_ABOUT = 1 << 20
 """The most bytes of the text about a checkpoint."""
 
 
@@ -51,6 +51,14 @@ class Fits:
         """
         return fit()
 
+    def noted(self, find: Callable[[], Sequence[float]]) -> list[float]:
+        """A few numbers that follow from D', on which later calls may depend.
+
+        Args:
+            find: Finds them. It is not called if an interrupted run has found them before.
+        """
+        return [*map(float, find())]
+
 
 class CheckpointedFits(Fits):
     """Fits whose D' are kept beside a journal, and those that an interrupted run has kept.
@@ -65,6 +73,14 @@ class CheckpointedFits(Fits):
         self._number = 0
         self._found: _Found | None = None
         self._kept: list[int] = []
+        self._notes: list[list[float]] = []
+
+    def noted(self, find: Callable[[], Sequence[float]]) -> list[float]:
+        """Take the numbers from a checkpoint; or find them, for the next one to have."""
+        place = len(self._notes)
+        known = self._found.notes if self._found else []
+        self._notes.append(known[place] if place < len(known) else super().noted(find))
+        return self._notes[place]
 
     def __call__(
         self, rows: RelaxedRows, fit: Callable[[], RelaxedRows], *, keep: bool = False
@@ -98,6 +114,7 @@ class CheckpointedFits(Fits):
             "calls": calls,
             "results": self._access.digest(calls),
             "kept": self._kept,
+            "notes": self._notes,
         }
         text = np.frombuffer(json.dumps(about).encode(), np.uint8)
         folder = self._access.folder
@@ -117,21 +134,22 @@ class CheckpointedFits(Fits):
     def _read_all(self, rows: RelaxedRows) -> "_Found":
         """The last D' of an interrupted run, with those before it that will be looked at again."""
         if not self._access.results:
-            return _Found(0, {})
+            return _Found(0, {}, [])
         files = _files(self._access.folder)
         try:
             if not files:
                 raise ValueError("none")
             last = int(files[-1].stem.removeprefix("fit"))
             about, columns = self._read(last, rows)
+            notes = [[float(number) for number in note] for note in about["notes"]]
             earlier = {int(number) for number in about["kept"] if int(number) < last}
             found = {number: self._read(number, rows)[1] for number in earlier}
         except (OSError, ThresherError, *DAMAGE):
             if self._access.answered < self._access.results:
                 words = "a checkpoint of D' that cannot be used" if files else "no checkpoint of D'"
                 self._note(f"the journal has {words}: D' is fitted again, from what was measured")
-            return _Found(0, {})
-        return _Found(last, {**found, last: columns})
+            return _Found(0, {}, [])
+        return _Found(last, {**found, last: columns}, notes)
 
     def _read(self, number: int, rows: RelaxedRows) -> tuple[dict[str, Any], RelaxedRows]:
         """A checkpoint, if it is the D' after exactly the calls that the journal has."""
@@ -165,10 +183,12 @@ class _Found:
     Attributes:
         last: The number of the last fit whose D' is known, or 0.
         rows: D' after some of the fits, that one included.
+        notes: The numbers that were found before that fit.
     """
 
     last: int
     rows: dict[int, RelaxedRows]
+    notes: list[list[float]]
 
 
 def _name(number: int) -> str:

@@ -95,7 +95,7 @@ class Fitting:
             told = telling(data, self.progress, n_is_public=self.unit.total_is_public)
             curator = Curator(
                 told, self.budget, ledger, release=release, randomness=randomness, spent=spent,
-                unit=self.unit, period=period, journal=entries,
+                unit=self.unit, period=period, journal=entries, views=self.workload.schema.views,
             )  # fmt: skip
             curator.will_ask(first.asks)
             if entries is None:

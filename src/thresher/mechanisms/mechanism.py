@@ -13,6 +13,7 @@ from thresher.errors import BudgetError, ParameterError, QueryError
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.fitting import Fitting, ignored
 from thresher.mechanisms.procedure import Procedure
+from thresher.mechanisms.public import refuse_private_as_public
 from thresher.privacy.budget import Accounting, Amount, Budget
 from thresher.privacy.curator import Curator
 from thresher.privacy.ledger import Ledger
@@ -123,7 +124,15 @@ class Mechanism(ABC):
         """
         if workload.schema.fingerprint != data.schema.fingerprint:
             raise QueryError("the workload is over another schema than the records")
+        refuse_private_as_public(self, data)
         with_curator = isinstance(data, Curator)
+        if (
+            isinstance(data, Curator)
+            and data.schema.with_views(workload.schema.views) != data.schema
+        ):
+            raise ParameterError(
+                "the Curator does not know the views of the workload: make it with views=…"
+            )
         if with_curator and not (ledger is None and journal is None and randomness is None):
             raise ParameterError(
                 "a Curator has its own ledger and randomness, and no journal: give records"

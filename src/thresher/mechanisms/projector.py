@@ -5,8 +5,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from thresher.privacy.measurements import Measurement, measured_queries, measured_tables
+from thresher.privacy.measurements import (
+    Measurement,
+    measured_queries,
+    measured_residuals,
+    measured_tables,
+)
 from thresher.relaxed.projection import Projection, Stopping, project
+from thresher.relaxed.residual_target import residual_targets
 from thresher.relaxed.row_answers import selected_queries
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.targets import QueryTargets, TableTarget, Target
@@ -24,7 +30,8 @@ class Projector:
     """How D' is fitted to noisy answers.
 
     Attributes:
-        optimizer: `"accelerated"`, `"sparse"` to keep D' sparse, or `"adam"` for the paper's.
+        optimizer: `"accelerated"`, `"sparse"` to keep D' sparse, `"adam"` for the paper's, or
+            `"softmax"` for Softmax rows.
         stopping: When the fit is good enough.
         on_iteration: Called after every iteration. For research: an experiment can follow D' on
             its way without changing it.
@@ -68,6 +75,8 @@ class Projector:
 def targets_of(measured: Iterable[Measurement], schema: Schema) -> list[Target]:
     """Measurements in the form that `project` takes: all single queries together, then each table.
 
+    Residuals are put together to tables.
+
     Args:
         measured: The measurements.
         schema: The features.
@@ -83,4 +92,4 @@ def targets_of(measured: Iterable[Measurement], schema: Schema) -> list[Target]:
     for m in measured_tables(listed):
         table = m.answers.astype(np.float32)
         targets.append(TableTarget(schema, m.threshold, table, m.noise))
-    return targets
+    return [*targets, *residual_targets(measured_residuals(listed), schema)]

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
+from thresher.data.records import Records
 from thresher.errors import ParameterError
 from thresher.mechanisms.checkpoint import Fits
 from thresher.mechanisms.estimate import Estimate, Work, counting_memory
@@ -19,18 +20,20 @@ from thresher.mechanisms.mechanism import Mechanism
 from thresher.mechanisms.parameters import check_whole
 from thresher.mechanisms.procedure import Outcome, Progress, counting_and_rounds, is_late
 from thresher.mechanisms.projector import Projector
+from thresher.mechanisms.public import PublicStart
 from thresher.privacy.access import Access
 from thresher.privacy.measurements import Measurement, measured_queries
 from thresher.progress import COMPILING, ROUNDS, Phase, Step
 from thresher.queries.query import Query
 from thresher.queries.workload import Workload
 from thresher.relaxed.compilation import telling_of_compilation
-from thresher.relaxed.projection import OPTIMISERS
+from thresher.relaxed.projection import OPTIMISERS, first_rows
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.slab_marginals import walking_work
-from thresher.release.prediction_error import detectable_error, prediction_error_of
+from thresher.release.prediction_error import Prediction, detectable_error, prediction_error_of
 from thresher.release.sources import SyntheticRows
 from thresher.schema import Schema
+from thresher.wording import meant
 
 Selection = Literal["oneshot", "iterative"]
 
@@ -41,8 +44,8 @@ MANY_QUERIES = 10**7
 """With more queries than this, T·K is smaller, so that selection still finds the worst ones.
 
 An error that selection finds has at least ln(m)·√(T·K/ρ) counts. The factor on T·K keeps this as
-it is at so many queries. 64 5-way marginals of `loans_like` (2.5·10¹¹ queries, ε = 1, T = 45, 24,
-12): 0.049, 0.037 and 0.025; of ADULT (2.1·10⁹, T = 48, 24, 12): 0.039, 0.028 and 0.028.
+it is at so many queries. 64 5-way marginals of `loans_like` version 1 (2.5·10¹¹ queries, ε = 1,
+T = 45, 24, 12): 0.049, 0.037 and 0.025; of ADULT (2.1·10⁹, T = 48, 24, 12): 0.039, 0.028 and 0.028.
 """
 
 QUERIES_PER_ROUND = 4
@@ -54,6 +57,10 @@ estimate: measured were 3 (`loans_like`) to 7 (ADULT), for 64 5-way marginals.""
 
 ITERATIONS = 15
 """About how many iterations a fit takes, for the estimate: measured were 7 to 14, and once 105."""
+
+SPARSE = 0.3
+"""What an iteration takes of the time that it would take if D' had no zero entries. Without this
+factor, estimates were 2.1 to 7.8 times the processor time (4 to 16 thresholds of ADULT)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,8 +74,11 @@ class RAP(Mechanism):
         synthetic_rows: n', the number of relaxed rows.
         selection: `"oneshot"` (OSAS) or `"iterative"` (AS). Both draw from the same distribution;
             AS takes K passes over the queries where OSAS takes one.
-        optimizer: How D' is fitted; `"adam"` is the paper's way.
+        optimizer: How D' is fitted; `"adam"` is the paper's way. `"softmax"` fits Softmax rows in
+            place of Sparsemax rows (Liu et al. 2021); docs/accuracy-notebook.md compares them.
         seed: Seeds the random start of D', which is public and protects nothing.
+        public: Records that are public, which D' starts from, at no cost. You vouch for them: the
+            promise does not cover them.
 
     Example:
         >>> import thresher as th
@@ -87,6 +97,7 @@ class RAP(Mechanism):
     selection: Selection = "oneshot"
     optimizer: str = "accelerated"
     seed: int = 0
+    public: Records | None = None
 
     def resolve(self, n: int, rho: Fraction, workload: Workload) -> "RAPProcedure":
         """Settle T and K by `rounds_and_queries`, where they are not given."""
@@ -104,6 +115,7 @@ class RAP(Mechanism):
             selection=self.selection,
             projector=Projector(self.optimizer),
             seed=self.seed,
+            public=PublicStart.of(self.public, workload.schema),
         )
 
     def _check(self) -> None:
@@ -115,10 +127,17 @@ class RAP(Mechanism):
         if self.selection not in get_args(Selection):
             raise ParameterError(
                 f"selection must be 'oneshot' or 'iterative', not {self.selection!r}"
+                f"{meant(self.selection, get_args(Selection))}"
             )
         if self.optimizer not in OPTIMISERS:
             raise ParameterError(
                 f"optimizer must be one of {', '.join(OPTIMISERS)}, not {self.optimizer!r}"
+                f"{meant(self.optimizer, OPTIMISERS)}"
+            )
+        if self.public is not None and self.optimizer == "softmax":
+            raise ParameterError(
+                "softmax rows cannot start from public records, whose many zeros would hardly ever "
+                "grow: leave out public, or choose another optimizer"
             )
 
 
@@ -169,6 +188,7 @@ class RAPProcedure:
         selection: `"oneshot"` (Algorithm 4) or `"iterative"` (Algorithm 2).
         projector: Algorithm 3. Give another one to follow D' from iteration to iteration.
         seed: Of the random start of D'.
+        public: What D' starts from in place of random rows.
     """
 
     name: ClassVar[str] = RAP.name
@@ -182,6 +202,7 @@ class RAPProcedure:
     selection: Selection
     projector: Projector
     seed: int
+    public: PublicStart | None = None
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -193,6 +214,7 @@ class RAPProcedure:
             "selection": self.selection,
             "optimizer": self.projector.optimizer,
             "seed": self.seed,
+            **(self.public.settings if self.public else {}),
         }
 
     @property
@@ -206,14 +228,12 @@ class RAPProcedure:
             return self._run(access, progress, fits or Fits())
 
     def _run(self, access: Access, progress: Progress, fits: Fits) -> Outcome:
-        rows = RelaxedRows.uniform(
-            access.schema.sizes, self.synthetic_rows, np.random.default_rng(self.seed)
-        )
+        rows = self._first_rows().with_views(access.schema)
         if not self.is_adaptive:
             measured = access.measure(self.workload.thresholds, rho=self.cost, jointly=False)
             rows = fits(rows, partial(self._project, rows, measured, access.schema, progress, 1))
             return Outcome(SyntheticRows(rows, access.schema), tuple(measured))
-        measured, predictions = [], list[tuple[Measurement, float]]()
+        measured, predictions = [], list[Prediction]()
         per_round = self.cost / self.rounds
         for t in range(1, self.rounds + 1):
             before = SyntheticRows(rows, access.schema)
@@ -223,7 +243,7 @@ class RAPProcedure:
             latest = access.measure(selected, rho=per_round / 2)
             if is_late(t, self.rounds):
                 # A journal that lost all that was left has nothing measured.
-                predictions += zip(latest, before.queries(selected), strict=False)
+                predictions += map(Prediction.of, latest, before.queries(selected))
             measured += latest
             fit = partial(self._project, rows, measured, access.schema, progress, t)
             rows = fits(rows, fit, keep=is_late(t + 1, self.rounds))
@@ -232,6 +252,12 @@ class RAPProcedure:
         )
         error = prediction_error_of(predictions, detectable)
         return Outcome(SyntheticRows(rows, access.schema, error), tuple(measured))
+
+    def _first_rows(self) -> RelaxedRows:
+        if self.public is not None:
+            return self.public.rows(self.synthetic_rows, self.seed)
+        sizes, rng = self.workload.schema.sizes, np.random.default_rng(self.seed)
+        return first_rows(self.projector.optimizer, sizes, self.synthetic_rows, rng)
 
     def _select(
         self, access: Access, before: SyntheticRows, measured: Sequence[Measurement], rho: Fraction
@@ -287,12 +313,12 @@ class RAPProcedure:
         )
         memory = 8 * 4 * width * rows + (1 << 29) + counting_memory(n, self.workload)
         work, iterations = Work.counting(n, self.workload), ITERATIONS * self.rounds
-        work += Work.stepping(width, rows).times(iterations)
+        work += Work.stepping(width, rows).times(SPARSE * iterations)
         if self.is_adaptive:
             looks = self.rounds * (1 if self.selection == "oneshot" else self.queries_per_round)
             measured = self.queries_per_round * self.rounds
             work += self._looking().times(looks)
-            work += Work.fitting_queries(measured / 2, rows).times(iterations)
+            work += Work.fitting_queries(measured / 2, rows).times(SPARSE * iterations)
         else:
             work += Work.drawing(queries)
             work += Work.fitting_tables(queries, len(self.workload), rows).times(iterations)

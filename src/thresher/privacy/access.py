@@ -11,9 +11,14 @@ from typing import TypeVar
 
 from thresher.errors import ParameterError
 from thresher.privacy.amounts import Amount, exact
-from thresher.privacy.measurements import Measurement, TotalMeasurement
+from thresher.privacy.measurements import (
+    Measurement,
+    ResidualMeasurement,
+    TotalMeasurement,
+)
 from thresher.privacy.request import Request
 from thresher.privacy.requests import Choose, Measure, MeasureTotal, Select, SelectTable, plain
+from thresher.privacy.residuals import MeasureResiduals
 from thresher.privacy.unit import Unit
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
@@ -112,7 +117,8 @@ class Access(ABC):
 
         A query's score is |count - round(n · answer)|, an integer that one unit moves by at most 1
         (counts of several rows of a person are scaled; see `scores`). `count` of them are drawn as
-        by AS and OSAS (Algorithms 2 and 4).
+        by AS and OSAS (Algorithms 2 and 4). If the workload has weights, a score is multiplied by
+        its threshold's weight as a part of the largest, and rounded down.
 
         Args:
             workload: The thresholds whose consistent queries may be chosen.
@@ -174,6 +180,27 @@ class Access(ABC):
             One measurement per target, in order.
         """
         return self._carry_out(Measure(tuple(targets), bool(jointly)), exact(rho, "rho"))
+
+    def measure_residuals(
+        self, marginals: Sequence[Threshold], precisions: Sequence[int], *, rho: Amount
+    ) -> list[ResidualMeasurement]:
+        """Measure what marginal tables say beyond their margins, each with a precision of its own.
+
+        A table over S follows from the residuals over all subsets of S, and different tables share
+        the residuals of their common subsets. See `residuals` for the noise and what it costs.
+
+        Args:
+            marginals: The marginals (r = k) whose residuals are measured.
+            precisions: For each, a whole number from 1 to 2^40. The variances of the noise are in
+                inverse proportion to these.
+            rho: What all of them spend together.
+
+        Returns:
+            One measurement per marginal, in order.
+        """
+        weights = tuple(plain(precision) for precision in precisions)
+        request = MeasureResiduals(tuple(marginals), weights)
+        return self._carry_out(request, exact(rho, "rho"))
 
     def choose(self, workload: Workload, candidates: Sequence[AnswersOf], *, rho: Amount) -> int:
         """Choose, privately, the answers whose worst error on a workload is smallest.

@@ -46,7 +46,8 @@ def copied_workload(workload: Workload, schema: Schema) -> Workload:
         raise ParameterError(f"workload must be a Workload, not {workload!r}")
     if workload.schema.fingerprint != schema.fingerprint:
         raise QueryError("the workload is over another schema than the records")
-    return Workload(schema, [copied_threshold(t, schema) for t in tuple(workload.thresholds)])
+    thresholds = [copied_threshold(t, schema) for t in tuple(workload.thresholds)]
+    return Workload(schema, thresholds, tuple(workload.weights))
 
 
 def copied_target(target: Query | Threshold, schema: Schema) -> Query | Threshold:
@@ -59,4 +60,6 @@ def copied_target(target: Query | Threshold, schema: Schema) -> Query | Threshol
 
 
 def _names(names: Iterable[str], schema: Schema) -> tuple[str, ...]:
-    return tuple(schema.names[schema.index(name)] for name in names)
+    listed = tuple(schema[name].name for name in names)
+    schema.bases(listed)  # a feature and a view of it are refused before anything is paid
+    return listed

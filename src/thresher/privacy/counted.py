@@ -15,13 +15,15 @@ import numpy as np
 from thresher.data.exact import count_in
 from thresher.data.persons import PersonData
 from thresher.data.private import FeatureSet, PrivateData
+from thresher.data.viewed import views_among
 from thresher.errors import DataError
 from thresher.privacy.measurements import TotalMeasurement
 from thresher.privacy.persons import check_person, kept_rows, public_total
 from thresher.privacy.unit import Unit
 from thresher.queries.query import Query
+from thresher.queries.rewriting import on_columns
 from thresher.queries.threshold import Threshold
-from thresher.schema import Schema
+from thresher.schema import Schema, View
 from thresher.tables import Answers, SparseTable, threshold_counts
 
 MOST_DERIVED = 8 << 20
@@ -34,6 +36,8 @@ class CountedTables:
     Args:
         data: The private data.
         unit: What one of the protected units is, and how it is counted.
+        views: Views beyond those of the data's schema. They are public, and are counted by adding
+            up counts of the features.
 
     Attributes:
         unit: The same.
@@ -46,12 +50,14 @@ class CountedTables:
         (2,)
     """
 
-    def __init__(self, data: PrivateData, unit: Unit | None = None) -> None:
+    def __init__(
+        self, data: PrivateData, unit: Unit | None = None, views: Iterable[View] = ()
+    ) -> None:
         self.unit = unit if unit is not None else Unit()
         check_person(data, self.unit)
         self._data = data
         # Whoever holds the data's schema cannot change what the wall goes by.
-        self._schema = Schema.from_json(data.schema.as_json())
+        self._schema = Schema.from_json(data.schema.with_views(views).as_json())
         self._counted: PrivateData | None = None if self.unit.person else data
         self._measured = public_total(data, self.unit)
         self._tables: dict[FeatureSet, SparseTable] = {}
@@ -116,7 +122,7 @@ class CountedTables:
     def count_together(self, feature_sets: Iterable[FeatureSet]) -> None:
         """Count, in one pass over the records, what some feature sets need and is not there."""
         source = self._all_counted()
-        wanted = {self._in_order(features) for features in feature_sets}
+        wanted = {self._in_order(self.schema.bases(features)) for features in feature_sets}
         lacking = maximal(features for features in wanted if not self._known_above(features))
         if not lacking:
             return
@@ -133,8 +139,10 @@ class CountedTables:
         """The marginal table over some features, in their order."""
         derived = self._derived.get(features)
         if derived is None:
-            above = self._known_above(self._in_order(features))
-            derived = self._tables[above].onto(tuple(above.index(name) for name in features))
+            columns = self.schema.bases(features)
+            above = self._known_above(self._in_order(columns))
+            derived = self._tables[above].onto(tuple(above.index(name) for name in columns))
+            derived = derived.seen_through(views_among(self.schema, features))
             if self._pairs_derived + len(derived) <= MOST_DERIVED:
                 self._pairs_derived += 0 if derived is self._tables[above] else len(derived)
                 self._derived[features] = derived
@@ -146,7 +154,8 @@ class CountedTables:
 
     def count(self, query: Query) -> int:
         """The exact count of one query."""
-        return count_in(self.over(query.threshold.features), query)
+        asked = on_columns(query, self.schema)
+        return count_in(self.over(asked.threshold.features), asked)
 
     def _known_above(self, features: FeatureSet) -> FeatureSet:
         """The smallest counted table that has some features, or () if there is none."""

@@ -2,6 +2,7 @@
 
 It has the records, the budget, and the budgeted verbs of `Access`: `select` (which queries are
 answered worst?), `select_table` (which table is?), `measure` (what are their noisy answers?),
+`measure_residuals` (what do tables say beyond their margins?),
 `choose` (which of several sets of answers is best?) and, where the number of records is private,
 `measure_total` (how many are there?). It pays before it looks: the request is
 checked by public facts, the ledger written and flushed, and only then are the records counted, once
@@ -16,6 +17,7 @@ public, as is the schema. See `unit` for other units, such as persons with sever
 import os
 import sys
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NoReturn, Protocol, TypeVar
@@ -34,12 +36,13 @@ from thresher.privacy.measurements import TotalMeasurement
 from thresher.privacy.randomness import OfOneProcess, Randomness, SystemRandomness
 from thresher.privacy.request import Request
 from thresher.privacy.requests import Choose, Measure, MeasureTotal, Select, SelectTable
+from thresher.privacy.residuals import MeasureResiduals
 from thresher.privacy.unit import Unit
 from thresher.queries.workload import Workload
-from thresher.schema import Schema
+from thresher.schema import Schema, View
 from thresher.tables.sparse import MOST_CELLS
 
-REQUESTS = (Select, SelectTable, Measure, Choose, MeasureTotal)
+REQUESTS = (Select, SelectTable, Measure, MeasureResiduals, Choose, MeasureTotal)
 """All that can be asked. Nothing else gets to see the records."""
 
 Result = TypeVar("Result")
@@ -84,6 +87,7 @@ class Curator(Access):
         journal: The only journal that may write down what this Curator says, if there is one. A
             journal tells whether the records are those of its fingerprint, so whoever holds the
             records chooses it: a guess in a journal of somebody else would be confirmed or refused.
+        views: Views beyond those of the data's schema, which requests may name.
 
     Example:
         >>> from thresher.data import datasets
@@ -125,17 +129,21 @@ class Curator(Access):
         unit: Unit | None = None,
         period: str | None = None,
         journal: Recogniser | None = None,
+        views: Iterable[View] = (),
     ) -> None:
         if period is not None and (type(period) is not str or not period):
             raise ParameterError(f"period must be a name, such as '2024', not {period!r}")
         # What is handed out are copies, too: nobody else can change what the wall goes by.
-        _counted[self] = CountedTables(data, None if unit is None else replace(unit))
+        declared = tuple(views)
+        _counted[self] = CountedTables(data, None if unit is None else replace(unit), declared)
         if ledger is not None:  # a damaged one is better found before there is anything to pay
             ledger.check_unit(self.unit)
         self._account = Account(replace(budget))
         if spent:
             self._account.spend(spent)
-        self._ledger, self._period, self._public_schema = ledger, period, data.schema
+        self._ledger, self._period, self._public_schema = (
+            ledger, period, data.schema.with_views(declared)
+        )  # fmt: skip
         self._known_as: str | None = None
         self._feature_sets: frozenset[FeatureSet] = frozenset()
         self._journal, self._journals = journal, list[Recogniser]()

@@ -30,6 +30,9 @@ from thresher.schema import Schema
 
 __all__ = ["Journal", "JournaledCurator"]
 
+MEASURING = ("measure", "measure_residuals")
+"""The verbs whose results are enough to go on with when nothing is left to pay with."""
+
 Result = TypeVar("Result")
 
 
@@ -143,7 +146,7 @@ class JournaledCurator(Access):
             return request.nothing()
         request.check(self.schema, self.unit, amount)
         self._asked = True
-        files = self._journal.reserve([t.query_count(self.schema) for t in request.tables()])
+        files = self._journal.reserve(request.table_sizes(self.schema))
         with self._announced(amount, request.size()) as receipt:
             result = self._curator._carry_out(request, amount, receipt)
         self._planned += rho
@@ -174,7 +177,7 @@ class JournaledCurator(Access):
         if self._curator.remaining or not self._journal.lost:
             # Without a loss the two are equal, and the call costs what was planned.
             return planned * self._curator.remaining / left if left else planned
-        if any(entry["verb"] == "measure" for entry in self._journal.results):
+        if any(entry["verb"] in MEASURING for entry in self._journal.results):
             return Fraction(0)
         raise BudgetError(
             "the interrupted fit had paid its whole budget when its results were lost: there is "

@@ -40,7 +40,7 @@ from thresher.data.private import PrivateData
 from thresher.errors import BudgetError, LedgerError
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.fingerprint import fingerprint
-from thresher.privacy.ledger_lines import amount, decimal, sealed
+from thresher.privacy.ledger_lines import amount, decimal, rounded_down, sealed
 from thresher.privacy.statement import KIND, Entry, SoundText, Statement
 from thresher.privacy.unit import Unit
 
@@ -293,10 +293,16 @@ class Ledger:
     def _refuse_beyond(self, statement: Statement, rho: Fraction, release: str) -> None:
         remaining = statement.remaining
         if rho > remaining:
+            left = statement.as_epsilon(remaining)
+            at_most = (
+                f", at most epsilon {rounded_down(left)} at delta {statement.delta:g}"
+                if left
+                else ""
+            )
             raise BudgetError(
                 f"{self.path.name}: {release!r} requested rho {decimal(rho)}, remaining "
                 f"{decimal(remaining)} of {decimal(statement.total)}, difference "
-                f"{decimal(rho - remaining)}; ask for less: what is spent stays spent"
+                f"{decimal(rho - remaining)}; ask for less{at_most}: what is spent stays spent"
             )
 
 

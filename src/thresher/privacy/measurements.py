@@ -1,6 +1,7 @@
 """What the Curator measured: noisy counts, and the standard deviation of their noise."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -9,6 +10,7 @@ import numpy.typing as npt
 
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
+from thresher.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,39 @@ class TableMeasurement:
         return self.sigma / self.n
 
 
+@dataclass(frozen=True, eq=False)
+class ResidualMeasurement:
+    """The noisy residual of a marginal table: what it says beyond its margins.
+
+    Attributes:
+        threshold: The marginal (r = k).
+        contrasts: Its Helmert contrasts (see `tables.contrasts`), after noise: an axis per feature,
+            each shorter by one than the feature has values.
+        sigma: The standard deviation of the noise in every direction of the residual space, in
+            counts. That of a contrast is larger by the norm of its vector.
+        n: The number of records; where counts are in parts of a person, that of all parts.
+
+    Example:
+        >>> ResidualMeasurement(Threshold(("sex",)), np.array([-40]), sigma=2.0, n=100).noise
+        0.02
+    """
+
+    threshold: Threshold
+    contrasts: npt.NDArray[np.int64]
+    sigma: float
+    n: int
+
+    @property
+    def answers(self) -> npt.NDArray[np.float64]:
+        """The noisy contrasts as fractions of all records."""
+        return self.contrasts / self.n
+
+    @property
+    def noise(self) -> float:
+        """The same standard deviation as a fraction of all records."""
+        return self.sigma / self.n
+
+
 @dataclass(frozen=True)
 class TotalMeasurement:
     """The number of records, persons or rows: measured, or public.
@@ -93,7 +128,7 @@ class TotalMeasurement:
     sigma: float
 
 
-Measurement: TypeAlias = QueryMeasurement | TableMeasurement
+Measurement: TypeAlias = QueryMeasurement | TableMeasurement | ResidualMeasurement
 
 
 def measured_queries(measurements: Iterable[Measurement]) -> list[QueryMeasurement]:
@@ -104,3 +139,39 @@ def measured_queries(measurements: Iterable[Measurement]) -> list[QueryMeasureme
 def measured_tables(measurements: Iterable[Measurement]) -> list[TableMeasurement]:
     """The tables among some measurements."""
     return [m for m in measurements if isinstance(m, TableMeasurement)]
+
+
+def measured_residuals(measurements: Iterable[Measurement]) -> list[ResidualMeasurement]:
+    """The residuals among some measurements."""
+    return [m for m in measurements if isinstance(m, ResidualMeasurement)]
+
+
+def contrast_count(marginal: Threshold, schema: Schema) -> int:
+    """How many contrasts the residual of a marginal has.
+
+    Example:
+        >>> from thresher.data import datasets
+        >>> contrast_count(Threshold(("sex", "race")), datasets.adult_schema())
+        4
+    """
+    return math.prod(_contrast_shape(marginal, schema))
+
+
+def unpacked(
+    contrasts: npt.NDArray[np.int64],
+    marginals: Sequence[Threshold],
+    sigmas: Sequence[float],
+    schema: Schema,
+    n: int,
+) -> list[ResidualMeasurement]:
+    """The measurements whose contrasts stand one after the other in one array."""
+    measured, start = [], 0
+    for marginal, sigma in zip(marginals, map(float, sigmas), strict=True):
+        shape = _contrast_shape(marginal, schema)
+        part = contrasts[start : (start := start + math.prod(shape))].reshape(shape)
+        measured.append(ResidualMeasurement(marginal, part, sigma, n))
+    return measured
+
+
+def _contrast_shape(marginal: Threshold, schema: Schema) -> tuple[int, ...]:
+    return tuple(size - 1 for size in marginal.shape(schema))

@@ -107,7 +107,11 @@ def add_noise(
 
 
 def discrete_gaussian(
-    variance: Fraction, size: int, randomness: Randomness, band: float = BAND
+    variance: Fraction,
+    size: int,
+    randomness: Randomness,
+    band: float = BAND,
+    multiples: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
     """Draw integers from N_ℤ(0, σ²), exactly.
 
@@ -120,6 +124,8 @@ def discrete_gaussian(
         randomness: The source of the words they are made of.
         band: How close to its threshold a word may come before the decision is taken in exact
             arithmetic; never less than the default. A band of 1 takes all of them so.
+        multiples: For each draw, a whole number of at least 1 that σ² is multiplied with; 1 each
+            if not given.
 
     Returns:
         The draws.
@@ -135,8 +141,7 @@ def discrete_gaussian(
     variance = _checked(exact(variance, "variance", ParameterError))
     if size < 0 or band < BAND:
         raise ParameterError(f"size must be at least 0 and band at least 2**-32: {size=}, {band=}")
-    # The integer part of σ, plus one: the scale of the Laplace proposal in Algorithm 3.
-    scale = isqrt(variance.numerator // variance.denominator) + 1
+    variances, scales = _scaled(variance, size, multiples)
     draws = np.empty(size, dtype=np.int64)
     words = np.empty(0, dtype=np.uint64)
     filled = 0
@@ -146,16 +151,35 @@ def discrete_gaussian(
         words = np.concatenate([words, randomness.words(wanted)])
         state = _ACCEPTED
         while filled < size and state != _OUT_OF_WORDS:
-            filled, used, state = _fill(draws, filled, words, float(variance), scale, band)
+            filled, used, state = _fill(draws, filled, words, variances, scales, band)
             words = words[used:]
             if state == _UNDECIDED:
                 bits = _Bits(words, randomness)
-                drawn = _attempt_exactly(bits, variance, scale)
+                times = 1 if multiples is None else int(multiples[filled])
+                drawn = _attempt_exactly(bits, variance * times, int(scales[filled % len(scales)]))
                 words = words[bits.used :]
                 if drawn is not None:
                     draws[filled] = drawn
                     filled += 1
     return draws
+
+
+def _scaled(
+    variance: Fraction, size: int, multiples: NDArray[np.int64] | None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """σ² and the scale of the Laplace proposal in Algorithm 3, of each draw or one for all.
+
+    The scale is the integer part of σ, plus one. Any other gives the same distribution, only more
+    slowly, so it does no harm if the integer part of a rounded root is one off.
+    """
+    if multiples is None:
+        scale = isqrt(variance.numerator // variance.denominator) + 1
+        return np.array([float(variance)]), np.array([scale])
+    if multiples.shape != (size,) or multiples.dtype != np.int64 or (multiples < 1).any():
+        raise ParameterError("multiples must be whole numbers of at least 1, one for each draw")
+    _checked(variance * int(multiples.max(initial=1)))
+    variances = np.float64(variance) * multiples.astype(np.float64)
+    return variances, np.sqrt(variances).astype(np.int64) + 1
 
 
 class _Bits:
@@ -228,12 +252,13 @@ def _decide(word: np.uint64, gamma: float, band: float) -> int:
     """Take the decision of `_Bits.below_exp` from a word alone, or leave it undecided.
 
     Three γ occur. 1 is exact; offset/scale is rounded once; the third is computed from σ² rounded
-    once, in five operations. Its difference |Y| − σ²/scale may cancel, which leaves an absolute
-    error of 3·2⁻⁵³·σ²/scale and moves γ by 3·2⁻⁵³·|difference|/scale: below 36·2⁻⁵³ where γ ≤ 64,
-    as |difference| ≤ 12σ ≤ 12·scale. The other roundings move γ by 5·2⁻⁵³·γ ≤ 320·2⁻⁵³; all in
-    all by less than 2⁻⁴⁴. `exp` adds a few 2⁻⁵³, and the conversion of the word another. Where
-    γ > 64 the threshold is below 2⁻⁹⁰, which the two words of slack cover. A γ that is not a
-    number, as σ² below the range of doubles would give, leaves the decision open.
+    up to three times (a fraction, a multiple, their product), in five operations. Its difference
+    |Y| − σ²/scale may cancel, which leaves an absolute error of 5·2⁻⁵³·σ²/scale and moves γ by
+    5·2⁻⁵³·|difference|/scale: below 60·2⁻⁵³ where γ ≤ 64, as |difference| ≤ 12σ ≤ 12·scale. The
+    other roundings move γ by 7·2⁻⁵³·γ ≤ 448·2⁻⁵³; all in all by less than 2⁻⁴⁴. `exp` adds a few
+    2⁻⁵³, and the conversion of the word another. Where γ > 64 the threshold is below 2⁻⁹⁰, which
+    the two words of slack cover. A γ that is not a number, as σ² below the range of doubles would
+    give, leaves the decision open.
     """
     threshold = _TWO_64 * exp(-gamma)
     slack = threshold * band + 2.0
@@ -288,14 +313,15 @@ def _fill(
     draws: NDArray[np.int64],
     filled: int,
     words: NDArray[np.uint64],
-    variance: float,
-    scale: int,
+    variances: NDArray[np.float64],
+    scales: NDArray[np.int64],
     band: float,
 ) -> tuple[int, int, int]:
     """Draw until done, out of words or undecided; an unfinished attempt leaves its words unused."""
     used = 0
     while filled < len(draws):
-        outcome, draw, after = _attempt(words, used, variance, scale, band)
+        of = filled % len(scales)
+        outcome, draw, after = _attempt(words, used, variances[of], scales[of], band)
         if outcome in (_UNDECIDED, _OUT_OF_WORDS):
             return filled, used, outcome
         used = after

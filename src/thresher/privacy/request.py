@@ -18,7 +18,6 @@ from thresher.data.private import FeatureSet
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.randomness import Randomness
 from thresher.privacy.unit import Unit
-from thresher.queries.threshold import Threshold
 from thresher.schema import Schema
 
 Counts = npt.NDArray[np.int64]
@@ -70,9 +69,9 @@ class Request(ABC, Generic[Result]):
         """How many queries, at most, the JSON values of a result name."""
         return 1
 
-    def tables(self) -> tuple[Threshold, ...]:
-        """The thresholds whose tables a result holds."""
-        return ()
+    def table_sizes(self, schema: Schema) -> list[int]:
+        """How many cells the tables of a result have."""
+        return []
 
     @abstractmethod
     def saved(self, result: Result, schema: Schema) -> Saved:

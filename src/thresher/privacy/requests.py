@@ -3,7 +3,7 @@
 
 import hashlib
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -104,7 +104,10 @@ class Select(Request[list[Query]]):
         # `answers_of` raises at a second look, or changes its answers, which is refused at once:
         # the caller has then learned a part of what one paid selection would have told. There is
         # no second selection without a second payment.
-        scores = WorkloadScores(counted, self.workload, self.answers_of, self.excluded, looks=2)
+        scores = WorkloadScores(
+            counted, self.workload, self.answers_of, self.excluded,
+            _weights_of(self.workload), looks=2,
+        )  # fmt: skip
         with products_on_one_core():
             places = levelwise_selection(scores, self.count, rho, randomness, each=scores.each)
         return [self.workload.query(scores.query_id(p.slab, p.position)) for p in places]
@@ -212,7 +215,7 @@ class Measure(Request[list[Measurement]]):
         sensitivity = self.squared_sensitivity(counted.schema, counted.unit)
         measured: list[Measurement] = []
         for target in self.targets:
-            noisy, sigma = add_noise(_counts(counted, target), rho, sensitivity, randomness)
+            noisy, sigma = add_noise(exact_counts(counted, target), rho, sensitivity, randomness)
             if isinstance(target, Query):
                 measured.append(QueryMeasurement(target, int(noisy[()]), sigma, counted.total))
             else:
@@ -225,18 +228,18 @@ class Measure(Request[list[Measurement]]):
     def size(self) -> int:
         return len(self.targets)
 
-    def tables(self) -> tuple[Threshold, ...]:
-        return tuple(target for target in self.targets if isinstance(target, Threshold))
+    def table_sizes(self, schema: Schema) -> list[int]:
+        return [t.query_count(schema) for t in self.targets if isinstance(t, Threshold)]
 
     def saved(self, result: list[Measurement], schema: Schema) -> Saved:
         counts = [measured.count for measured in measured_queries(result)]
         tables = [measured.counts for measured in measured_tables(result)]
         values = {"counts": counts, "sigmas": [m.sigma for m in result]}
-        return Saved({**values, "targets": self._targets_hash()}, tables)
+        return Saved({**values, "targets": targets_hash(self.targets)}, tables)
 
     def restored(self, saved: Saved, schema: Schema, total: int) -> list[Measurement]:
         # A journal of the first build does not say what was measured.
-        if saved.values.get("targets", targets := self._targets_hash()) != targets:
+        if saved.values.get("targets", targets := targets_hash(self.targets)) != targets:
             raise ValueError("the counts of something else")
         counts, tables = iter(saved.values["counts"]), iter(saved.tables)
         measured: list[Measurement] = []
@@ -249,13 +252,6 @@ class Measure(Request[list[Measurement]]):
                 raise ValueError("a table of something else")
             measured.append(TableMeasurement(target, table, sigma, total))
         return measured
-
-    def _targets_hash(self) -> str:
-        """What tells these targets from others, so that no count is taken for another's."""
-        digest = hashlib.sha256()
-        for target in self.targets:
-            digest.update(f"{target!r}\n".encode())
-        return digest.hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,9 +349,10 @@ def squared_sensitivity(
     """
     if isinstance(target, Query):
         target.check(schema)
-        check_countable(target.threshold.shape(schema), target.threshold)
+        check_counted(target.threshold, schema)
         return unit.query_squared
     check_fits(target, schema)
+    check_counted(target, schema)
     if not jointly:
         return target.query_count(schema) * unit.query_squared
     if target.r != target.k:
@@ -364,6 +361,14 @@ def squared_sensitivity(
             f"the marginal {Threshold(target.features)}, from which its answers follow"
         )
     return unit.table_squared
+
+
+def targets_hash(targets: Iterable[Query | Threshold]) -> str:
+    """What tells some targets from others, so that no count is taken for another's."""
+    digest = hashlib.sha256()
+    for target in targets:
+        digest.update(f"{target!r}\n".encode())
+    return digest.hexdigest()
 
 
 def plain(number: int) -> int:
@@ -377,7 +382,13 @@ def plain(number: int) -> int:
 
 def _check_workload(workload: Workload) -> None:
     for threshold in workload:
-        check_countable(threshold.shape(workload.schema), threshold)
+        check_counted(threshold, workload.schema)
+
+
+def check_counted(threshold: Threshold, schema: Schema) -> None:
+    """Refuse a threshold that cannot be counted: behind views, their features are."""
+    columns = Threshold(schema.bases(threshold.features))
+    check_countable(columns.shape(schema), threshold)
 
 
 def _check_walkable(
@@ -400,7 +411,16 @@ def _check_walkable(
         )
 
 
-def _counts(counted: CountedTables, target: Query | Threshold) -> Counts:
+def _weights_of(workload: Workload) -> AnswersOf | None:
+    """The public weights of a workload's thresholds, as parts of the largest; None if all are 1."""
+    if not workload.has_weights:
+        return None
+    weights = dict(zip(workload, map(Same, workload.relative_weights), strict=True))
+    return weights.__getitem__
+
+
+def exact_counts(counted: CountedTables, target: Query | Threshold) -> Counts:
+    """The exact counts of all cells of a threshold's table, or of one query."""
     if isinstance(target, Query):
         return np.array(counted.count(target), dtype=np.int64)
     answers = counted.answers(target)

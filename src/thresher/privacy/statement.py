@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from thresher.errors import LedgerError, ParameterError
+from thresher.privacy.conversion import epsilon_of
 from thresher.privacy.ledger_lines import is_torn, unsealed
 from thresher.privacy.unit import Unit
 
@@ -86,6 +87,12 @@ class Statement:
     def remaining(self) -> Fraction:
         """What is left of the total."""
         return self.total - self.spent
+
+    def as_epsilon(self, rho: Fraction) -> float | None:
+        """The ε of an amount at the δ of this ledger: 0 for nothing, None if it has no δ."""
+        if not self.delta:
+            return None
+        return epsilon_of(rho, self.delta) if rho > 0 else 0.0
 
     @property
     def by_period(self) -> dict[str | None, Fraction]:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from thresher.queries.condition import Condition
     from thresher.queries.distributions import FeatureDistribution
     from thresher.queries.draws import draw_thresholds, threshold_workload
-    from thresher.queries.drift import drifted, total_variation
+    from thresher.queries.drift import Drift, drifted, total_variation
     from thresher.queries.history import History, augment, small_history
     from thresher.queries.language import ParseError
     from thresher.queries.query import Query
@@ -21,7 +21,7 @@ else:
             "thresher.queries.condition": "Condition",
             "thresher.queries.distributions": "FeatureDistribution",
             "thresher.queries.draws": "draw_thresholds threshold_workload",
-            "thresher.queries.drift": "drifted total_variation",
+            "thresher.queries.drift": "Drift drifted total_variation",
             "thresher.queries.history": "History augment small_history",
             "thresher.queries.language": "ParseError",
             "thresher.queries.query": "Query",
@@ -32,6 +32,7 @@ else:
 
 __all__ = [
     "Condition",
+    "Drift",
     "FeatureDistribution",
     "Filtered",
     "History",

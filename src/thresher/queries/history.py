@@ -50,6 +50,28 @@ class History:
         return cls.of(schema, (query.threshold for _, query in read_queries(lines, schema)))
 
     @property
+    def weighted(self) -> Workload:
+        """The thresholds, with how often each was asked about as its weight."""
+        return Workload(self.workload.schema, self.workload, self.times)
+
+    @property
+    def features(self) -> FeatureDistribution:
+        """The empirical feature distribution: how often each feature was named, as a share.
+
+        Example:
+            >>> from thresher.data import datasets
+            >>> log = ["sex=Male, race=White", "sex=Female", "sex=Male"]
+            >>> History.from_log(log, datasets.adult_schema()).features["sex"]
+            0.75
+        """
+        named: Counter[str] = Counter()
+        for threshold, times in zip(self.workload, self.times, strict=True):
+            named.update(dict.fromkeys(map(self.workload.schema.base, threshold.features), times))
+        total = named.total()
+        shares = {name: times / total for name, times in named.items()}
+        return FeatureDistribution.of(self.workload.schema, shares)
+
+    @property
     def asked(self) -> int:
         """The number of queries in the history."""
         return sum(self.times)
@@ -83,14 +105,15 @@ def small_history(workload: Workload) -> str | None:
         >>> small_history(Workload.random(datasets.adult_schema(), k=3, size=16, seed=0))
         >>> print(small_history(Workload.random(datasets.adult_schema(), k=3, size=4, seed=0)))
         4 thresholds are a small history for 14 features: future queries may be answered badly; \
-add random ones (`thresher workload augment`)
+add 10 random ones (`thresher workload augment`)
     """
     enough = enough_thresholds(workload.schema)
     if len(workload) >= enough:
         return None
     return (
         f"{len(workload)} thresholds are a small history for {len(workload.schema)} features: "
-        "future queries may be answered badly; add random ones (`thresher workload augment`)"
+        f"future queries may be answered badly; add {enough - len(workload)} random ones "
+        "(`thresher workload augment`)"
     )
 
 
@@ -98,7 +121,8 @@ def augment(workload: Workload, *, seed: int, add: int | None = None) -> Workloa
     """A workload with uniformly random thresholds added, in the same mix of k and r.
 
     The paper's advice for a small historical workload, whatever its distribution: in the worst
-    case future error stays as it was, in the best it falls a lot.
+    case future error stays as it was, in the best it falls a lot. The thresholds that are added get
+    the smallest weight of the workload.
 
     Args:
         workload: The historical workload; it comes first, unchanged.
@@ -135,7 +159,8 @@ def augment(workload: Workload, *, seed: int, add: int | None = None) -> Workloa
             added += draw_distinct(
                 uniform, k, r, size=quota, seed=seed + number, excluding=present[kind]
             )
-    return Workload(schema, (*workload, *added))
+    weights = (*workload.weights, *[min(workload.weights)] * len(added))
+    return Workload(schema, (*workload, *added), weights)
 
 
 def _quotas(

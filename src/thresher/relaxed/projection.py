@@ -10,12 +10,14 @@ from thresher.parallel import products_on_one_core
 from thresher.relaxed.compilation import cores_for
 from thresher.relaxed.optimisers import AcceleratedProjection, Iterate, Optimiser, PaperAdam
 from thresher.relaxed.rows import RelaxedRows
+from thresher.relaxed.softmax import SoftmaxAdam, softmax_rows
 from thresher.relaxed.targets import Misfit, Residuals, Target
 
 OPTIMISERS: dict[str, Optimiser] = {
     "accelerated": AcceleratedProjection(),
     "sparse": AcceleratedProjection(toll=0.003),
     "adam": PaperAdam(),
+    "softmax": SoftmaxAdam(),
 }
 
 Record = Callable[[int, float, RelaxedRows], None]
@@ -119,7 +121,7 @@ def project(
         rows: D' to start from; left as it is.
         targets: Noisy answers, each with its noise.
         optimiser: "accelerated", "sparse" (the same, but D' is kept sparse), "adam" (the paper's),
-            or any other `Optimiser`.
+            "softmax" (Adam on the logits of Softmax rows), or any other `Optimiser`.
         stopping: When to stop.
         record: Called with the iteration, misfit and D' after each iteration (0: before the
             first). The D' it is given is only valid during the call.
@@ -138,20 +140,46 @@ def project(
     """
     chosen = _optimiser(optimiser)
     rule = stopping or Stopping()
-    misfit = Misfit(tuple(targets), rows.sizes)
+    sizes, views = rows.feature_sizes, rows.views
+    misfit = Misfit(tuple(targets), sizes, views)
     misfits: list[float] = []
     reason: str | None = None
-    latest = Iterate(rows.columns, Residuals(1, np.inf, np.inf))
+    latest = Iterate(rows.feature_columns, Residuals(1, np.inf, np.inf))
     with cores_for(rows.columns.size), products_on_one_core():
-        for latest in chosen.iterates(misfit, rows.columns):
+        for latest in chosen.iterates(misfit, rows.feature_columns):
             misfits.append(latest.residuals.misfit)
             if record is not None:
-                record(len(misfits) - 1, misfits[-1], RelaxedRows(latest.columns, rows.sizes))
+                here = RelaxedRows.extended(latest.columns, sizes, views)
+                record(len(misfits) - 1, misfits[-1], here)
             reason = rule.reason(misfits, latest.residuals)
             if reason is not None:
                 break
-    final = RelaxedRows(latest.columns.copy(), rows.sizes)
+    final = RelaxedRows.extended(latest.columns.copy(), sizes, views)
     return Projection(final, tuple(misfits), reason or "optimum")
+
+
+def first_rows(
+    optimiser: str, sizes: tuple[int, ...], rows: int, rng: np.random.Generator
+) -> RelaxedRows:
+    """The random D' that an optimiser starts from.
+
+    Softmax rows need a start without zeros: a share of zero would hardly ever grow.
+
+    Args:
+        optimiser: One of `OPTIMISERS`.
+        sizes: How many values each feature has.
+        rows: n', the number of synthetic rows.
+        rng: Source of (public) randomness.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> bool(first_rows("softmax", (2, 30), rows=5, rng=rng).columns.all())
+        True
+        >>> bool(first_rows("adam", (2, 30), rows=5, rng=rng).columns.all())
+        False
+    """
+    start = softmax_rows if optimiser == "softmax" else RelaxedRows.uniform
+    return start(sizes, rows, rng)
 
 
 def _optimiser(optimiser: str | Optimiser) -> Optimiser:

@@ -19,7 +19,7 @@ def round_rows(rows: RelaxedRows, count: int, rng: np.random.Generator) -> npt.N
         rng: Public randomness.
 
     Returns:
-        Codes (count × d).
+        Codes (count × d), with those of views at the end.
 
     Example:
         >>> rows = RelaxedRows.from_codes((2, 3), np.array([[1, 0], [0, 2]]))
@@ -29,11 +29,13 @@ def round_rows(rows: RelaxedRows, count: int, rng: np.random.Generator) -> npt.N
     turns = -(-count // rows.count)
     chosen = np.concatenate([rng.permutation(rows.count) for _ in range(turns)])[:count]
     codes = np.empty((count, len(rows.sizes)), dtype=np.uint32)
-    for feature, size in enumerate(rows.sizes):
+    for feature, size in enumerate(rows.feature_sizes):
         cumulative = np.cumsum(rows.block(feature), axis=0, dtype=np.float64)
         drawn = rng.random(count) * cumulative[-1, chosen]
         picked = np.zeros(count, dtype=np.uint32)
         for value in range(size - 1):
             picked += drawn >= cumulative[value, chosen]
         codes[:, feature] = picked
+    for place, view in enumerate(rows.views, start=len(rows.feature_sizes)):
+        codes[:, place] = view.groups[codes[:, view.feature]]
     return codes

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thresher.errors import ParameterError
+from thresher.schema import Schema
 
 if TYPE_CHECKING:
     from thresher.relaxed.nonzeros import Nonzeros
@@ -24,6 +25,21 @@ def offsets_of(sizes: tuple[int, ...]) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, eq=False)
+class ViewOf:
+    """A view of a feature of D', by positions.
+
+    Attributes:
+        feature: The position of its base.
+        groups: For each value of the base, the number of its group.
+        size: The number of groups.
+    """
+
+    feature: int
+    groups: NDArray[np.int64]
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
 class RelaxedRows:
     """The synthetic data set D' in the relaxed space, stored transposed.
 
@@ -32,6 +48,7 @@ class RelaxedRows:
     Attributes:
         columns: D' as float32 (d' × n'): per feature and row, numbers ≥ 0 that add up to 1.
         sizes: How many values each feature has; their sum is d'.
+        views: Views of features. Their columns come last: sums of columns of their bases.
 
     Example:
         >>> rows = RelaxedRows.uniform((2, 3), rows=4, rng=np.random.default_rng(0))
@@ -43,6 +60,7 @@ class RelaxedRows:
 
     columns: NDArray[np.float32]
     sizes: tuple[int, ...]
+    views: tuple[ViewOf, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.sizes or min(self.sizes) < 1:
@@ -92,6 +110,48 @@ class RelaxedRows:
         position = codes.astype(np.int64) + offsets_of(sizes)[:-1]
         columns[position, np.arange(codes.shape[0])[:, None]] = 1.0
         return cls(columns, tuple(sizes))
+
+    def with_views(self, schema: Schema) -> "RelaxedRows":
+        """The same rows with the views of a schema, whose features these are.
+
+        Example:
+            >>> from thresher.schema import IntegerRange, View
+            >>> age = IntegerRange(name="age", low=0, high=2, nulls=0)
+            >>> schema = Schema([age], [View.at_cuts(age, "old", [2])])
+            >>> rows = RelaxedRows(np.array([[0.25], [0.25], [0.5]], np.float32), (3,))
+            >>> rows.with_views(schema).block(1).tolist()
+            [[0.5], [0.5]]
+        """
+        if not schema.views:
+            return self
+        views = tuple(ViewOf(schema.index(v.of), v.map, v.size) for v in schema.views)
+        return RelaxedRows.extended(self.feature_columns, schema.sizes, views)
+
+    @classmethod
+    def extended(
+        cls, columns: NDArray[np.float32], sizes: tuple[int, ...], views: tuple[ViewOf, ...]
+    ) -> "RelaxedRows":
+        """Rows from the columns of the features alone, to which those of views are added."""
+        if not views:
+            return cls(columns, sizes)
+        starts = offsets_of(sizes)
+        parts = [columns]
+        for view in views:
+            base = columns[starts[view.feature] : starts[view.feature + 1]]
+            groups = (base[view.groups == code].sum(axis=0) for code in range(view.size))
+            parts.append(np.stack(list(groups)))
+        every = (*sizes, *(view.size for view in views))
+        return cls(np.concatenate(parts), every, views)
+
+    @property
+    def feature_sizes(self) -> tuple[int, ...]:
+        """How many values each feature has that is no view."""
+        return self.sizes[: len(self.sizes) - len(self.views)]
+
+    @property
+    def feature_columns(self) -> NDArray[np.float32]:
+        """The columns of the features alone, without copying."""
+        return self.columns[: sum(self.feature_sizes)]
 
     @property
     def count(self) -> int:

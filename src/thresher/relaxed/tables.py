@@ -139,7 +139,7 @@ class TableOnRows:
             schema: The features of D'.
             threshold: Whose table; its features are the axes, in their order.
         """
-        if rows.sizes != schema.sizes:
+        if rows.feature_sizes != schema.sizes:
             raise ParameterError("D' does not have the features of this schema")
         self._rows = rows
         self._split = split_table(threshold.shape(schema), threshold.r)

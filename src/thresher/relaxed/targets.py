@@ -18,14 +18,14 @@ from thresher.parallel import in_order
 from thresher.queries.threshold import Threshold
 from thresher.relaxed.nonzero_kernels import subtract
 from thresher.relaxed.nonzeros import Gradient
-from thresher.relaxed.rows import RelaxedRows
+from thresher.relaxed.rows import RelaxedRows, ViewOf
 from thresher.relaxed.selected import SelectedQueries, answers, pull_back
 from thresher.relaxed.split import split_table
 from thresher.relaxed.tables import TableOnRows
 from thresher.schema import Schema
 
 # Working memory for one slab of a table.
-_SLAB_BYTES = 256 * 2**20
+SLAB_BYTES = 256 * 2**20
 # Below this many products of a cell and a row, a second thread takes longer to start than to help.
 _WORTH_SHARING = 200_000_000
 # So many groups of tables can be worked on at the same time.
@@ -201,7 +201,7 @@ class TableTarget:
         table = TableOnRows(rows, self.schema, self.threshold)
         width = table.cells[1]
         total, largest = 0.0, 0.0
-        for leading in table.slabs(_SLAB_BYTES):
+        for leading in table.slabs(SLAB_BYTES):
             residual = table.slab(leading)
             wanted = self._flat[leading.start * width : leading.stop * width]
             squares, deviation = subtract(residual.reshape(-1), wanted)
@@ -221,6 +221,7 @@ class Misfit:
     Attributes:
         targets: All that D' should agree with.
         sizes: How many values each feature has.
+        views: Views of features, which targets may be about.
 
     Example:
         >>> queries = SelectedQueries.of([[0], [1]], r=1)
@@ -231,6 +232,7 @@ class Misfit:
 
     targets: Sequence[Target]
     sizes: tuple[int, ...]
+    views: tuple[ViewOf, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self) == 0:
@@ -247,7 +249,20 @@ class Misfit:
         self, columns: NDArray[np.float32], gradient: NDArray[np.float32] | None = None
     ) -> Residuals:
         """The misfit at D' = `columns` (d' × n'); its gradient is written to `gradient`."""
-        rows = RelaxedRows(columns, self.sizes)
+        rows = RelaxedRows.extended(columns, self.sizes, self.views)
+        if gradient is None or not self.views:
+            return self._residuals(rows, gradient)
+        by_all = np.empty_like(rows.columns)
+        found = self._residuals(rows, by_all)
+        gradient[:] = by_all[: len(gradient)]
+        starts = rows.offsets
+        # A view's column is a sum of columns of its base, so its derivative is one by each of them.
+        for view, start in zip(self.views, starts[len(self.sizes) :], strict=False):
+            begin, end = starts[view.feature : view.feature + 2]
+            gradient[begin:end] += by_all[start + view.groups]
+        return found
+
+    def _residuals(self, rows: RelaxedRows, gradient: NDArray[np.float32] | None) -> Residuals:
         if gradient is not None:
             gradient.fill(0.0)
         shares = self._shares(rows, gradient is not None)
@@ -255,7 +270,7 @@ class Misfit:
         def added_up(number: int) -> tuple[list[Residuals], NDArray[np.float32] | None]:
             into = None
             if gradient is not None:
-                into = Gradient(np.zeros_like(gradient) if number else gradient, self.sizes)
+                into = Gradient(np.zeros_like(gradient) if number else gradient, rows.sizes)
             found = [target.residuals(rows, into, 1.0 / len(self)) for target in shares[number]]
             if into is None:
                 return found, None

@@ -12,12 +12,15 @@ from thresher.errors import ReleaseError
 from thresher.release.json_schema import fault_of
 
 FORMAT = "thresher-release"
-VERSION = 1
-UNIT_VERSION = 2
-"""The version of releases that protect another unit than one record that is replaced.
+VERSION = 4
+"""The version that is written. What is new in it:
 
-Readers of version 1 would show the wrong promise, and take parts of persons for records.
+- 2: another unit than one record that is replaced. Readers of version 1 would show the wrong
+  promise, and take parts of persons for records.
+- 3: residuals. Earlier readers know none.
+- 4: README.md and statement.json, and the cells of tables in measurements.csv.
 """
+VERSIONS = (1, 2, 3, VERSION)
 
 
 @cache
@@ -26,7 +29,7 @@ def json_schema() -> Mapping[str, Any]:
 
     Example:
         >>> json_schema()["properties"]["version"]["enum"]
-        [1, 2]
+        [1, 2, 3, 4]
     """
     schema: dict[str, Any] = json.loads(
         files("thresher.release").joinpath("release.schema.json").read_text("utf-8")
@@ -38,10 +41,10 @@ def check_document(about: object) -> None:
     """Raise a ReleaseError unless this is what a release.json may say."""
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ReleaseError("release.json is not that of a release")
-    if about.get("version") not in (VERSION, UNIT_VERSION):
+    if about.get("version") not in VERSIONS:
         raise ReleaseError(
-            f"it is of version {repr(about.get('version'))[:80]}; this thresher reads {VERSION} "
-            f"and {UNIT_VERSION}"
+            f"it is of version {repr(about.get('version'))[:80]}; this thresher reads "
+            f"{VERSIONS[0]} to {VERSION}"
         )
     fault = fault_of(about, json_schema())
     if fault is not None:

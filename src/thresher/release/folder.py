@@ -3,22 +3,24 @@
     release.json       what it is, what it cost, how it was made; checksums of every file and itself
     schema.json        the public description of the columns
     workload.json      the thresholds it was fitted for
-    measurements.csv   every noisy answer to a single query: query, count, sigma
+    measurements.csv   every noisy count: query, count, sigma; single queries first, then cells
     tables.npz         every noisy table, in the order of release.json
+    residuals.npz      the contrasts of every noisy residual, in the order of release.json
     rows.npz           the relaxed rows D', if answers come from them
+    statement.json     the privacy statement for machines; README.md says all of this to people
 
 Nothing is ever unpickled, and nothing is run: JSON, CSV and plain arrays only.
 """
 
 import csv
-import io
 import math
 import os
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,24 +30,33 @@ import numpy.typing as npt
 from thresher.errors import ReleaseError, ThresherError
 from thresher.files import read_json
 from thresher.privacy.budget import Budget
-from thresher.privacy.measurements import Measurement, QueryMeasurement, TableMeasurement
+from thresher.privacy.measurements import (
+    Measurement,
+    QueryMeasurement,
+    ResidualMeasurement,
+    TableMeasurement,
+    contrast_count,
+    unpacked,
+)
 from thresher.privacy.unit import Unit
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.arrays import Expected, read_arrays
-from thresher.release.document import VERSION, check_document, checksum_of
+from thresher.release.document import check_document, checksum_of
+from thresher.release.measured_lines import HEADS
 from thresher.release.release import Release
 from thresher.release.sources import (
     TOLERANCE,
     AnswerSource,
     NoisyTables,
+    ResidualTables,
     RowsAndTables,
     SyntheticRows,
     Zeros,
 )
-from thresher.release.writing import HEADS, check_free
+from thresher.release.writing import check_free
 from thresher.schema import Schema
 from thresher.wording import plain
 
@@ -102,6 +113,7 @@ def _error(words: str) -> ReleaseError:
 
 def _check_files(folder: Path, about: dict[str, Any]) -> None:
     needed = {"tables.npz"} if about["measured_tables"] else set()
+    needed |= {"residuals.npz"} if about.get("measured_residuals") else set()
     needed |= {"rows.npz"} if about["answers_from"] in WITH_ROWS else set()
     if unlisted := needed - set(about["files"]):
         raise ReleaseError(f"release.json lists no {', '.join(sorted(unlisted))}")
@@ -118,11 +130,10 @@ def _read(folder: Path, about: dict[str, Any]) -> Release:
         raise ReleaseError("schema.json is not the schema of this release")
     n, unit = int(about["n"]), _read_unit(about)
     total = n * unit.parts
-    queries = [*_read_queries(folder / "measurements.csv", schema, total)]
-    if len(queries) != about["measured_queries"]:
-        raise ReleaseError("measurements.csv has not as many lines as release.json says")
+    queries = _read_queries(folder, about, schema, total)
     measurements: list[Measurement] = [*queries]
     measurements += _read_tables(folder, about["measured_tables"], schema, total)
+    measurements += _read_residuals(folder, about.get("measured_residuals", []), schema, total)
     release = Release(
         schema=schema,
         n=n,
@@ -148,7 +159,7 @@ def _read_unit(about: dict[str, Any]) -> Unit:
     if "rows_per_person" in given:
         given["rows_per_person"] = int(given["rows_per_person"])
     unit = Unit.from_json(given)
-    if about["version"] == VERSION and unit != Unit():
+    if about["version"] == 1 and unit != Unit():
         raise ReleaseError("release.json is of version 1, which knows no such unit")
     return unit
 
@@ -177,6 +188,8 @@ def _read_source(
         return Zeros()
     if kind == NoisyTables.kind:
         return NoisyTables.of(measurements, schema)
+    if kind == ResidualTables.kind:
+        return ResidualTables.of(measurements, schema)
     rows = _read_rows(folder, about["settings"].get("synthetic_rows"), schema)
     if kind == SyntheticRows.kind:
         return SyntheticRows(rows, schema, error)
@@ -203,22 +216,35 @@ def checked_rows(columns: npt.NDArray[Any], schema: Schema, file: str) -> Relaxe
     columns = np.ascontiguousarray(columns)
     if not (columns.min() >= 0.0 and columns.max() <= 1.0):  # nor NaN
         raise ReleaseError(f"{file} holds numbers that are not probabilities")
-    sums = np.add.reduceat(columns, schema.offsets, axis=0)
+    columns = np.ascontiguousarray(columns[: schema.width])  # those of views follow
+    sums = np.add.reduceat(columns, schema.offsets[: len(schema)], axis=0)
     if np.abs(sums - 1.0).max() > SUM_TOLERANCE:
         raise ReleaseError(f"{file} holds rows whose probabilities do not add up to 1")
-    return RelaxedRows(columns, schema.sizes)
+    return RelaxedRows(columns, schema.sizes).with_views(schema)
 
 
-def _read_queries(path: Path, schema: Schema, n: int) -> Iterator[QueryMeasurement]:
-    lines = csv.reader(io.StringIO(path.read_bytes().decode("utf-8"), newline=""), strict=True)
-    if next(lines, None) != HEADS:
-        raise ReleaseError(f"{path.name} must begin with {','.join(HEADS)}")
-    for text, count, sigma in lines:
-        if not re.fullmatch(r"-?[0-9]{1,19}", count) or abs(int(count)) >= 2**63:
-            raise ReleaseError(f"{path.name} holds a count that cannot have been measured")
-        if not re.fullmatch(r"[0-9.e+-]{1,40}", sigma) or not 0 < float(sigma) <= LARGEST_SIGMA:
-            raise ReleaseError(f"{path.name} holds a sigma that is no number above 0")
-        yield QueryMeasurement(Query.parse(text, schema), int(count), float(sigma), n)
+def _read_queries(
+    folder: Path, about: dict[str, Any], schema: Schema, n: int
+) -> list[QueryMeasurement]:
+    """The single queries of measurements.csv. Cells of tables, which follow, are for people."""
+    name, count = "measurements.csv", about["measured_queries"]
+    with (folder / name).open(encoding="utf-8", newline="") as file:
+        lines = csv.reader(file, strict=True)
+        if (next(lines, None) or [])[: len(HEADS)] != HEADS:
+            raise ReleaseError(f"{name} must begin with {','.join(HEADS)}")
+        queries = [_read_query(line, name, schema, n) for line in islice(lines, count)]
+        if len(queries) < count or (about["version"] < 4 and next(lines, None) is not None):
+            raise ReleaseError(f"{name} has not as many lines as release.json says")
+    return queries
+
+
+def _read_query(line: list[str], file: str, schema: Schema, n: int) -> QueryMeasurement:
+    text, count, sigma = line[: len(HEADS)]
+    if not re.fullmatch(r"-?[0-9]{1,19}", count) or abs(int(count)) >= 2**63:
+        raise ReleaseError(f"{file} holds a count that cannot have been measured")
+    if not re.fullmatch(r"[0-9.e+-]{1,40}", sigma) or not 0 < float(sigma) <= LARGEST_SIGMA:
+        raise ReleaseError(f"{file} holds a sigma that is no number above 0")
+    return QueryMeasurement(Query.parse(text, schema), int(count), float(sigma), n)
 
 
 def _read_tables(
@@ -234,3 +260,15 @@ def _read_tables(
         TableMeasurement(threshold, arrays[name], float(entry["sigma"]), n)
         for threshold, name, entry in zip(thresholds, names, listed, strict=True)
     ]
+
+
+def _read_residuals(
+    folder: Path, listed: list[dict[str, Any]], schema: Schema, n: int
+) -> list[ResidualMeasurement]:
+    if not listed:
+        return []
+    marginals = [Threshold(entry["features"]) for entry in listed]
+    size = sum(contrast_count(marginal, schema) for marginal in marginals)
+    expected = {"contrasts": Expected((size,), "<i8")}
+    contrasts = read_arrays(folder / "residuals.npz", expected)["contrasts"]
+    return unpacked(contrasts, marginals, [entry["sigma"] for entry in listed], schema, n)

@@ -7,6 +7,7 @@ post-processing of public numbers.
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -20,23 +21,44 @@ ONE_SIDED_95 = 1.645
 """A normal variable exceeds its mean by more than this many standard deviations in 5 % of cases."""
 
 
-def prediction_error_of(
-    predicted: Sequence[tuple[Measurement, npt.ArrayLike]], detectable: float
-) -> float | None:
+@dataclass(frozen=True)
+class Prediction:
+    """How far D' was from one measurement before it was fitted to it.
+
+    Within a table, a cell's weight is the share of people that D' has there. Otherwise the empty
+    cells, which are most cells of most tables and easy to predict, would hide errors in the others.
+
+    Attributes:
+        mean_square: The weighted mean square of the differences.
+        noise_variance: The variance of the noise in each of them.
+        concentration: The sum of the squared weights.
+    """
+
+    mean_square: float
+    noise_variance: float
+    concentration: float
+
+    @classmethod
+    def of(cls, measured: Measurement, answers: npt.ArrayLike) -> "Prediction":
+        """The answers of D' to a query or table, compared with its measurement."""
+        says = np.ravel(np.asarray(answers, dtype=np.float64))
+        noisy = measured.answer if isinstance(measured, QueryMeasurement) else measured.answers
+        people = np.maximum(says, 0.0) if says.size > 1 and says.max() > 0.0 else np.ones(says.size)
+        weight = people / people.sum()
+        squares = (np.ravel(noisy) - says) ** 2
+        return cls(float(weight @ squares), measured.noise**2, float(weight @ weight))
+
+
+def prediction_error_of(predictions: Sequence[Prediction], detectable: float) -> float | None:
     """The error of predicted answers, at 95 %, with the noise of the measurements taken off.
 
-    Every measurement has the same weight. Within a table, a cell's weight is the share of people
-    that D' has there. Otherwise the empty cells, which are most cells of most tables and easy to
-    predict, would hide errors in the others.
-
-    The estimate is the mean square of the differences less the mean square of the noise. It comes
-    from few numbers, so it is never taken to be smaller than the noise could hide (at 95 %). It is
-    about what was selected for measurement. Selection is private and may leave a larger error
-    undetected, so the result is at least `detectable`.
+    Every measurement has the same weight. The estimate is the mean square of the differences less
+    the mean square of the noise. It comes from few numbers, so it is never taken to be smaller than
+    the noise could hide (at 95 %). It is about what was selected for measurement. Selection is
+    private and may leave a larger error undetected, so the result is at least `detectable`.
 
     Args:
-        predicted: Measurements, each with the answers of D' to the same query or table, from
-            before D' was fitted to it.
+        predictions: What D' said of measurements before it was fitted to them.
         detectable: The smallest error that selection finds reliably; see `detectable_error`.
 
     Returns:
@@ -46,24 +68,17 @@ def prediction_error_of(
         >>> from thresher.queries import Condition, Query
         >>> query = Query([Condition("sex", [0])])
         >>> measured = QueryMeasurement(query, 600, sigma=10.0, n=1000)
-        >>> round(prediction_error_of([(measured, 0.5)] * 50, detectable=0.1), 3)
+        >>> round(prediction_error_of([Prediction.of(measured, 0.5)] * 50, detectable=0.1), 3)
         0.195
     """
-    if not predicted:
+    if not predictions:
         return None
-    differences, noise, weights = [], [], []
-    for m, answers in predicted:
-        says = np.ravel(np.asarray(answers, dtype=np.float64))
-        measured = m.answer if isinstance(m, QueryMeasurement) else m.answers
-        differences.append(np.ravel(measured) - says)
-        noise.append(np.full(says.size, m.noise))
-        people = np.maximum(says, 0.0) if says.size > 1 and says.max() > 0.0 else np.ones(says.size)
-        weights.append(people / people.sum())
-    weight = np.concatenate(weights) / len(predicted)
-    noise_variance = float(weight @ np.concatenate(noise) ** 2)
-    variance = float(weight @ np.concatenate(differences) ** 2) - noise_variance
+    count = len(predictions)
+    noise_variance = sum(p.noise_variance for p in predictions) / count
+    variance = sum(p.mean_square for p in predictions) / count - noise_variance
     # The variance of a weighted mean of squares of normal noise is 2·σ⁴·Σ weight².
-    hidden = ONE_SIDED_95 * math.sqrt(2.0 * float(weight @ weight)) * noise_variance
+    concentration = sum(p.concentration for p in predictions) / count**2
+    hidden = ONE_SIDED_95 * math.sqrt(2.0 * concentration) * noise_variance
     return max(NORMAL_95 * math.sqrt(max(variance, hidden)), detectable)
 
 

@@ -24,6 +24,7 @@ from thresher.privacy.measurements import Measurement
 from thresher.privacy.unit import Unit
 from thresher.queries.conditional import ConditionalQuery, parse_query
 from thresher.queries.query import Query
+from thresher.queries.rewriting import equivalents
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.rounding import round_rows
@@ -191,32 +192,45 @@ class Release:
 
     def answer_trusted(self, queries: Iterable[Query | ConditionalQuery]) -> Iterator[Answer]:
         """The same as `answer_many`, for queries that were checked by `check` before."""
-        kept: deque[Query | ConditionalQuery] = deque()
+        kept: deque[tuple[Query, ...]] = deque()
 
         def single() -> Iterator[Query]:
             for query in queries:
-                kept.append(query)
-                if isinstance(query, ConditionalQuery):
-                    yield query.both
-                    yield query.among
-                else:
-                    yield query
+                kept.append(tuple(map(self._best_put, _parts_of(query))))
+                yield from kept[-1]
 
         shares = self.source.queries(single())
         for share in shares:
-            query = kept.popleft()
-            if isinstance(query, ConditionalQuery):
-                part = self._answer(query.both, share)
-                yield ratio(part, self._answer(query.among, next(shares)))
-            else:
-                yield self._answer(query, share)
+            first, *others = kept.popleft()
+            answer = self._answer(first, share)
+            for among in others:
+                answer = ratio(answer, self._answer(among, next(shares)))
+            yield answer
 
     def check(self, query: Query | ConditionalQuery) -> None:
         """Raise a QueryError unless the release can answer a query."""
-        parts = (query.both, query.among) if isinstance(query, ConditionalQuery) else (query,)
-        for part in parts:
+        for part in _parts_of(query):
             part.check(self.schema)
-            self.source.check(part)
+            self._answerable_ways(part)
+
+    def _best_put(self, query: Query) -> Query:
+        """The query, or the same about views or features that the release knows better."""
+        if not self.schema.views:
+            return query
+        return min(self._answerable_ways(query), key=self._uncertainty.rank)
+
+    def _answerable_ways(self, query: Query) -> list[Query]:
+        """The ways of putting a query that the source can answer; an error if there is none."""
+        ways, fault = [], None
+        for way in equivalents(query, self.schema):
+            try:
+                self.source.check(way)
+                ways.append(way)
+            except QueryError as refused:
+                fault = fault or refused
+        if not ways and fault is not None:
+            raise fault
+        return ways
 
     def _answer(self, query: Query, share: float) -> Answer:
         margin, is_estimated = self._uncertainty.margin_of_error(query, share)
@@ -283,7 +297,7 @@ class Release:
         if seed is not None and (not isinstance(seed, int | np.integer) or seed < 0):
             raise ParameterError(f"seed must be a whole number of at least 0, not {seed!r}")
         rng = np.random.default_rng(seed)
-        codes = round_rows(self.source.rows, rows, rng)
+        codes = round_rows(self.source.rows, rows, rng)  # those of views come last
         import pandas as pd  # half a second, which answers do without
 
         return pd.DataFrame(
@@ -293,6 +307,11 @@ class Release:
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the release as a folder of plain files, whole or not at all."""
         save(self, Path(path), overwrite)
+
+
+def _parts_of(query: Query | ConditionalQuery) -> tuple[Query, ...]:
+    """The query itself; or the two whose answers a share among some people is the ratio of."""
+    return (query.both, query.among) if isinstance(query, ConditionalQuery) else (query,)
 
 
 @dataclass(frozen=True, eq=False)

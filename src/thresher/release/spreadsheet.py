@@ -2,14 +2,16 @@
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pandas as pd
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FORMULA = re.compile(r"[=+\-@\t\r\n]")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
-def spreadsheet_safe(records: pd.DataFrame) -> pd.DataFrame:
+def spreadsheet_safe(records: "pd.DataFrame") -> "pd.DataFrame":
     r"""Records whose texts no spreadsheet runs as formulas.
 
     A text that begins with `=`, `+`, `-`, `@`, a tab or a line break gets an apostrophe in front,
@@ -17,18 +19,21 @@ def spreadsheet_safe(records: pd.DataFrame) -> pd.DataFrame:
     number.
 
     Example:
+        >>> import pandas as pd
         >>> spreadsheet_safe(pd.DataFrame({"a": ["=1+1", "-5", "b"], "n": [-1, 0, 1]})).to_csv()
         ",a,n\n0,'=1+1,-1\n1,-5,0\n2,b,1\n"
     """
-    safe = records.rename(columns=_safe)
+    from pandas.api.types import is_numeric_dtype  # half a second, which answers do without
+
+    safe = records.rename(columns=safe_cell)
     for place in range(safe.shape[1]):
         column = safe.iloc[:, place]
-        if not pd.api.types.is_numeric_dtype(column):
-            safe = safe.assign(**{str(safe.columns[place]): column.map(_safe)})
+        if not is_numeric_dtype(column):
+            safe = safe.assign(**{str(safe.columns[place]): column.map(safe_cell)})
     return safe
 
 
-def write_csv(records: pd.DataFrame, path: str | Path, *, escape: bool = True) -> None:
+def write_csv(records: "pd.DataFrame", path: str | Path, *, escape: bool = True) -> None:
     """Write records as CSV.
 
     Args:
@@ -40,7 +45,13 @@ def write_csv(records: pd.DataFrame, path: str | Path, *, escape: bool = True) -
     (spreadsheet_safe(records) if escape else records).to_csv(path, index=False)
 
 
-def _safe(cell: object) -> object:
+def safe_cell(cell: object) -> object:
+    """A cell that no spreadsheet runs as a formula.
+
+    Example:
+        >>> safe_cell("=1+1"), safe_cell("-5"), safe_cell(">50K")
+        ("'=1+1", '-5', '>50K')
+    """
     if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
         return f"'{cell}"
     return cell

@@ -94,6 +94,11 @@ class Uncertainty:
         # The truth is between 0 and 1, so no error is larger than this.
         return Margin(min(margin, max(answer, 1.0 - answer)), is_estimated)
 
+    def rank(self, query: Query) -> tuple[bool, float]:
+        """Orders queries with the same true answer, the one that is known best first."""
+        variance = self._variances.of(query)
+        return variance.is_estimated, variance.value
+
 
 def exactly(shares: Sequence[float], count: int) -> float:
     """The probability that exactly so many of some independent conditions hold.

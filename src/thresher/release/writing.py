@@ -1,6 +1,5 @@
 """Writing a release as a folder of plain files, whole or not at all."""
 
-import csv
 import os
 import shutil
 import tempfile
@@ -11,22 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from thresher.errors import ReleaseError, ThresherError
-from thresher.files import flush, write_json
+from thresher.files import flush, write_json, write_text
 from thresher.privacy.measurements import (
-    QueryMeasurement,
+    ResidualMeasurement,
     TableMeasurement,
     measured_queries,
+    measured_residuals,
     measured_tables,
 )
-from thresher.privacy.unit import Unit
-from thresher.release.document import FORMAT, UNIT_VERSION, VERSION, checksum_of, seal_of
-from thresher.schema import Schema
+from thresher.release.document import FORMAT, VERSION, checksum_of, seal_of
+from thresher.release.measured_lines import write_measurements
+from thresher.release.readme import readme_of
+from thresher.release.statement import statement_of
 
 if TYPE_CHECKING:
     from thresher.release.release import Release
-
-HEADS = ["query", "noisy_count", "sigma"]
-"""The first line of measurements.csv."""
 
 
 def check_free(path: Path, overwrite: bool) -> None:
@@ -72,13 +70,20 @@ def _write(release: "Release", folder: Path) -> None:
     release.workload.save(folder / "workload.json")
     queries = measured_queries(release.measurements)
     tables = measured_tables(release.measurements)
-    _write_queries(folder / "measurements.csv", queries, release.schema)
+    write_measurements(folder / "measurements.csv", release)
     if tables:
         named: dict[str, Any] = {f"table{i}": m.counts for i, m in enumerate(tables)}
         np.savez_compressed(folder / "tables.npz", **named)
+    residuals = measured_residuals(release.measurements)
+    if residuals:
+        contrasts = np.concatenate([m.contrasts.reshape(-1) for m in residuals])
+        np.savez_compressed(folder / "residuals.npz", contrasts=contrasts)
     if release.source.rows is not None:
-        np.savez_compressed(folder / "rows.npz", columns=release.source.rows.columns)
-    about = _about(release, len(queries), tables)
+        np.savez_compressed(folder / "rows.npz", columns=release.source.rows.feature_columns)
+    write_json(folder / "statement.json", statement_of(release))
+    names = {"README.md", "release.json", *(file.name for file in folder.iterdir())}
+    write_text(folder / "README.md", readme_of(release, names))
+    about = {**_about(release, len(queries), tables), **_about_residuals(residuals)}
     about["files"] = {file.name: checksum_of(file) for file in sorted(folder.iterdir())}
     write_json(folder / "release.json", {**about, "checksum": seal_of(about)})
 
@@ -89,7 +94,7 @@ def _about(
     budget = release.budget
     return {
         "format": FORMAT,
-        "version": VERSION if release.unit == Unit() else UNIT_VERSION,
+        "version": VERSION,
         "created": release.created,
         "mechanism": release.mechanism,
         "settings": dict(release.settings),
@@ -118,9 +123,8 @@ def _about(
     }
 
 
-def _write_queries(path: Path, measured: Sequence[QueryMeasurement], schema: Schema) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(HEADS)
-        for m in measured:
-            writer.writerow([m.query.text(schema), m.count, repr(m.sigma)])
+def _about_residuals(residuals: Sequence[ResidualMeasurement]) -> dict[str, Any]:
+    if not residuals:
+        return {}
+    listed = [{"features": list(m.threshold.features), "sigma": m.sigma} for m in residuals]
+    return {"measured_residuals": listed}

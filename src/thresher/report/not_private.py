@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from thresher.evaluation.errors import Errors
 from thresher.queries.workload import Workload
+
+if TYPE_CHECKING:  # so that a service of releases, which shows pages, imports nothing of records
+    from thresher.evaluation.errors import Errors
 
 MOST_ROWS = 40
 """As many as fit on a printed page."""
@@ -21,7 +23,7 @@ class Comparison:
     """
 
     workload: Workload
-    errors: Mapping[str, Errors]
+    errors: "Mapping[str, Errors]"
 
 
 def beside_baselines(comparison: Comparison) -> dict[str, Any]:

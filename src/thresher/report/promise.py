@@ -1,11 +1,10 @@
 """The promise in plain words, what was spent for it, and how the release was made."""
 
 import json
-import math
 
 from thresher.privacy.budget import epsilon_of
-from thresher.privacy.unit import Unit
 from thresher.release import Release
+from thresher.release.promise import promise_of
 from thresher.report.wording import percent
 
 
@@ -20,39 +19,24 @@ def in_short(release: Release) -> str:
 
 def promise(release: Release) -> list[str]:
     """What is promised, to whom, and what is not: paragraphs."""
-    epsilon = release.epsilon
     if release.spent == 0:
-        return [
-            "Nothing was read from the records to make this release, apart from how many there "
-            "are. It tells nothing about anybody in them."
-        ]
-    sure = 1 / (1 + math.exp(-epsilon)) if epsilon < 700 else 1.0
-    certainty = percent(sure) if sure < 0.9995 else "more than 99.9 %"
-    yours, unsure = _whose(release.unit)
+        return [*promise_of(release)]
     return [
-        f"Whoever studies this release learns almost the same about you as if {yours}. This holds "
-        "against somebody who knows every other record, knows how the release was made, and can "
-        "compute without limit.",
-        f"“Almost” is a number: ε = {epsilon:.4g}. Somebody who cannot tell {unsure}, and guesses "
-        f"at even odds, can become at most {certainty} sure by reading all of the release. "
-        f"δ = {float(release.delta):.2g} is a small allowance for this rule to fail.",
-        "It does not mean that nothing is learned about people like you: what is true of many "
-        "shows with or without your record. And it counts this release only. Releases made from "
-        "the same records add up; the holder’s ledger keeps that account.",
+        *promise_of(release),
         "Reading this page, asking it any number of questions, and passing it on cost nothing "
         "more: it was computed from the release, not from the records.",
+        *_public(release),
     ]
 
 
-def _whose(unit: Unit) -> tuple[str, str]:
-    """What it would be like without you, and what somebody guesses about you."""
-    one = "your record" if unit.person is None else "all your rows"
-    if unit.neighbours == "replace":
-        have = "had" if unit.person is None else "together had"
-        which = "which of two records is yours" if unit.person is None else "which of two is you"
-        return f"{one} {have} been replaced by anybody else’s", which
-    gone = "your record was" if unit.person is None else "all your rows were"
-    return f"{gone} not there", "whether you are in the data"
+def _public(release: Release) -> list[str]:
+    """What is said about public records that D' started from."""
+    if "public" not in release.settings:
+        return []
+    return [
+        "The synthetic data started from other records, for which the holder vouches that they "
+        "were public already. The promise does not cover these."
+    ]
 
 
 def spent(release: Release) -> tuple[list[tuple[str, str, str, str]], str]:

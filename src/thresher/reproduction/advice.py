@@ -18,7 +18,7 @@ from thresher.relaxed.rows import RelaxedRows
 from thresher.release.sources import SyntheticRows
 from thresher.reproduction import plots
 from thresher.reproduction.data import records_of
-from thresher.reproduction.future_error import NAMES, estimates
+from thresher.reproduction.future_error import NAMES, estimates, history_fit
 from thresher.reproduction.paper_figure import Context, PaperFigure, mean_and_margin
 from thresher.reproduction.running import Result, Sources, Task
 from thresher.reproduction.scales import Scale
@@ -33,21 +33,15 @@ def augmenting(scale: Scale, shape: Shape, size: int, added: int) -> list[Future
     """Fits of one history, with thresholds added or without."""
     grid, data = scale.future, scale.data[0]
     return [
-        FutureFit(
+        history_fit(
+            scale,
             data=data,
-            epsilon=grid.epsilon,
-            k=grid.k,
-            r=grid.r,
             size=size,
             rounds=rounds,
             queries_per_round=per_round,
-            synthetic_rows=grid.synthetic_rows,
-            optimizer=scale.optimizer,
             seed=seed,
             distribution=shape,
-            future=grid.future,
             augmented=added,
-            **scale.practice.of_histories,
         )
         for seed in range(grid.advice_repetitions)
         for rounds, per_round in grid.advice_pairs

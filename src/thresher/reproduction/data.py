@@ -3,14 +3,17 @@
 import hashlib
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 from thresher.data import Records, datasets
 from thresher.errors import DataError
 from thresher.reproduction.running import Sources
 from thresher.schema import Schema
 
-ADULT, LOANS_LIKE = "adult", "loans-like"
-ADULT_SMALL, LOANS_LIKE_SMALL = "adult-small", "loans-like-small"
+ADULT, LOANS_LIKE = "adult", "loans-like-2"
+ADULT_SMALL, LOANS_LIKE_SMALL = "adult-small", "loans-like-2-small"
+FIRST_LOANS_LIKE, FIRST_LOANS_LIKE_SMALL = "loans-like", "loans-like-small"
+"""The first version of the stand-in. Stored results that name it stay what they are."""
 LOANS = "loans-"
 """What the name of a user's file of LOANS begins with; a digest of the file follows."""
 EXTRACT = "lending-club"
@@ -27,6 +30,11 @@ SMALL_FEATURES = {
         "sub_grade", "emp_length",
     ),
 }  # fmt: skip
+SMALL_FEATURES[FIRST_LOANS_LIKE_SMALL] = SMALL_FEATURES[LOANS_LIKE_SMALL]
+STAND_INS: dict[str, Literal[1, 2]] = {
+    LOANS_LIKE: 2, LOANS_LIKE_SMALL: 2, FIRST_LOANS_LIKE: 1, FIRST_LOANS_LIKE_SMALL: 1,
+}  # fmt: skip
+"""Made-up data sets, with their version of `loans_like`."""
 STAND_IN_SEED = 0
 
 
@@ -34,22 +42,23 @@ def title_of(name: str) -> str:
     """What a data set is called in every title and table.
 
     Example:
-        >>> title_of("loans-like")
+        >>> title_of("loans-like-2")
         'LOANS stand-in (made-up records)'
     """
-    small = f", {SMALL_RECORDS} records, 8 features"
+    small = f", {SMALL_RECORDS} records, 8 features" if name in SMALL_FEATURES else ""
     if name.startswith(ADULT):
-        return "ADULT" + (small if name == ADULT_SMALL else "")
+        return "ADULT" + small
     if name.startswith(EXTRACT):
         return "Lending Club extract, 24 columns"
     if is_stand_in(name):
-        return "LOANS stand-in (made-up records" + (small if name != LOANS_LIKE else "") + ")"
+        version = ", version 1" if STAND_INS[name] == 1 else ""
+        return f"LOANS stand-in (made-up records{version}{small})"
     return "LOANS (from the file)"
 
 
 def is_stand_in(name: str) -> bool:
     """Whether a data set is made-up."""
-    return name in (LOANS_LIKE, LOANS_LIKE_SMALL)
+    return name in STAND_INS
 
 
 def source_of(path: Path, begins: str, option: str) -> tuple[str, Sources]:
@@ -90,7 +99,7 @@ def schema_of(name: str) -> Schema:
 @lru_cache(maxsize=2)
 def _records(name: str, path: str | None) -> Records:
     if is_stand_in(name):
-        whole = datasets.loans_like(STAND_IN_SEED)
+        whole = datasets.loans_like(STAND_IN_SEED, version=STAND_INS[name])
     elif name.startswith(ADULT):
         whole = datasets.adult()
     elif path is not None:

@@ -7,7 +7,7 @@ import pandas as pd
 
 from thresher.reproduction import plots
 from thresher.reproduction.data import ADULT, title_of
-from thresher.reproduction.future_error import Estimate, estimates
+from thresher.reproduction.future_error import Estimate, estimates, history_fit
 from thresher.reproduction.paper_figure import Context, PaperFigure, mean_and_margin, pair_name
 from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Scale
@@ -24,26 +24,17 @@ KINDS: dict[str, Kind] = {RAP_LABEL: "rap", AUTO: "auto"}
 def fits(scale: Scale, data: str, kind: Kind = "rap") -> Sequence[FutureFit]:
     """RAP at every (T, K), or `auto`, each fit asked about every drift."""
     grid = scale.future
-    practice = {**scale.practice.of_histories}
-    if kind != "rap":
-        del practice["clipped"]
     return [
-        FutureFit(
+        history_fit(
+            scale,
+            kind,
             data=data,
-            mechanism=kind,
-            epsilon=grid.epsilon,
-            k=grid.k,
-            r=grid.r,
             size=grid.drift_sizes[0 if data.startswith(ADULT) else 1],
             rounds=rounds,
             queries_per_round=per_round,
-            synthetic_rows=grid.synthetic_rows,
-            optimizer=scale.optimizer,
             seed=seed,
             distribution="geometric",
             drifts=grid.drifts,
-            future=grid.future,
-            **practice,
         )
         for seed in range(grid.drift_repetitions)
         for rounds, per_round in (grid.drift_pairs if kind == "rap" else ((1, ALL),))

@@ -8,6 +8,7 @@ can know. Each repetition has its own features' order, history, noise and future
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -25,28 +26,43 @@ SINGLE: dict[Kind, str] = {"auto": AUTO, "all0": ALL_0}
 """Mechanisms without T and K."""
 
 
+def history_fit(scale: Scale, kind: Kind = "rap", **chosen: Any) -> FutureFit:
+    """A fit of a history, with the parameters that all experiments on histories share.
+
+    Args:
+        scale: Where these are.
+        kind: The mechanism.
+        **chosen: The other fields of `FutureFit`.
+    """
+    grid, practice = scale.future, {**scale.practice.of_histories}
+    if kind != "rap":
+        del practice["clipped"]
+    return FutureFit(
+        mechanism=kind,
+        epsilon=grid.epsilon,
+        k=grid.k,
+        r=grid.r,
+        synthetic_rows=grid.synthetic_rows,
+        optimizer=scale.optimizer,
+        future=grid.future,
+        **practice,
+        **chosen,
+    )
+
+
 def fits(scale: Scale, kind: Kind = "rap") -> list[FutureFit]:
     """RAP at every (T, K), `auto`, or All-0."""
     grid = scale.future
-    practice = {**scale.practice.of_histories}
-    if kind != "rap":
-        del practice["clipped"]
     return [
-        FutureFit(
+        history_fit(
+            scale,
+            kind,
             data=data,
-            mechanism=kind,
-            epsilon=grid.epsilon,
-            k=grid.k,
-            r=grid.r,
             size=size,
             rounds=rounds,
             queries_per_round=per_round,
-            synthetic_rows=grid.synthetic_rows,
-            optimizer=scale.optimizer,
             seed=seed,
             distribution=shape,
-            future=grid.future,
-            **practice,
         )
         for data in scale.data
         for shape in grid.shapes

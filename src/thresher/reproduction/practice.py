@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from thresher.errors import ParameterError
+from thresher.wording import meant
 
 TEXT_P = 0.5
 """The p of the Geometric distribution where the paper gives none."""
@@ -55,5 +56,8 @@ def practice_named(name: str) -> Practice:
         True
     """
     if name not in PRACTICES:
-        raise ParameterError(f"--practice must be one of {', '.join(PRACTICES)}, not {name!r}")
+        raise ParameterError(
+            f"--practice must be one of {', '.join(PRACTICES)}, not {name!r}"
+            f"{meant(name, PRACTICES)}"
+        )
     return PRACTICES[name]

@@ -22,6 +22,7 @@ from thresher.reproduction.data import (
 )
 from thresher.reproduction.practice import AUTHORS, Practice
 from thresher.reproduction.tasks import Shape
+from thresher.wording import meant
 
 Pairs = tuple[tuple[int, int], ...]
 
@@ -333,5 +334,7 @@ SCALES = {scale.name: scale for scale in (SMOKE, QUICK, PAPER)}
 def scale_named(name: str) -> Scale:
     """One of the scales."""
     if name not in SCALES:
-        raise ParameterError(f"--scale must be one of {', '.join(SCALES)}, not {name!r}")
+        raise ParameterError(
+            f"--scale must be one of {', '.join(SCALES)}, not {name!r}{meant(name, SCALES)}"
+        )
     return SCALES[name]

@@ -27,7 +27,7 @@ from thresher.mechanisms.rap import RAPProcedure
 from thresher.privacy.access import Access
 from thresher.privacy.budget import Budget
 from thresher.privacy.curator import Curator
-from thresher.privacy.measurements import Measurement, QueryMeasurement
+from thresher.privacy.measurements import Measurement, QueryMeasurement, TableMeasurement
 from thresher.privacy.unit import Unit
 from thresher.queries import Query, Workload
 from thresher.relaxed.projection import OPTIMISERS, Projection, Stopping
@@ -112,7 +112,9 @@ def clip(measured: Measurement) -> Measurement:
     """
     if isinstance(measured, QueryMeasurement):
         return replace(measured, count=min(max(measured.count, 0), measured.n))
-    return replace(measured, counts=np.clip(measured.counts, 0, measured.n))
+    if isinstance(measured, TableMeasurement):
+        return replace(measured, counts=np.clip(measured.counts, 0, measured.n))
+    return measured
 
 
 @dataclass(frozen=True, kw_only=True)

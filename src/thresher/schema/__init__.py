@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         IntegerRange,
     )
     from thresher.schema.schema import Schema
+    from thresher.schema.views import View
 else:
     __getattr__, __dir__ = attach(
         __name__,
@@ -23,9 +24,11 @@ else:
                 "Bins Boolean Categorical Codes Dates Feature IntegerRange"
             ),
             "thresher.schema.schema": "Schema",
+            "thresher.schema.views": "View",
         },
     )
 
 __all__ = [
     "Bins", "Boolean", "Categorical", "Codes", "Dates", "Feature", "IntegerRange", "Schema",
+    "View",
 ]  # fmt: skip

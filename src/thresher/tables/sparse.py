@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.errors import ResourceError
+from thresher.schema import View
 from thresher.tables.slabs import Slab
 from thresher.tables.threshold_table import Answers, Axes, Table, ThresholdTable, coefficient
 
@@ -122,6 +123,31 @@ class SparseTable:
         projected = np.empty(len(self.cells), dtype=np.int64)
         _project(self.cells, np.array(strides, dtype=np.int64), sizes, projected)
         return SparseTable.of_cells(shape, projected, self.counts)
+
+    def seen_through(self, views: Sequence[View | None]) -> "SparseTable":
+        """The table over views of some of its features: counts of a group are added up.
+
+        Args:
+            views: For each axis a view of its feature, or None where the feature stays.
+
+        Example:
+            >>> from thresher.schema import IntegerRange
+            >>> age = IntegerRange(name="age", low=0, high=3, nulls=0)
+            >>> table = SparseTable.of_cells((4,), np.array([0, 2, 3]))
+            >>> table.seen_through([View.at_cuts(age, "old", [2])]).counts.tolist()
+            [1, 2]
+        """
+        if not any(views):
+            return self
+        shape = tuple(
+            size if view is None else view.size
+            for view, size in zip(views, self.shape, strict=True)
+        )
+        cells = np.zeros(len(self.cells), dtype=np.int64)
+        for axis, view in enumerate(views):
+            codes = self.axis_codes(axis)
+            cells = cells * shape[axis] + (codes if view is None else view.map[codes])
+        return SparseTable.of_cells(shape, cells, self.counts)
 
     def within(self, slab: Slab, dtype: npt.DTypeLike = np.int64) -> Table:
         """The part of the table that lies in a slab, as a fresh array."""

@@ -148,3 +148,15 @@ def test_cells_with_equal_hashes_are_told_apart():
     _, counts = np.unique(codes, axis=1, return_counts=True)
     assert largest == pytest.approx(counts.max() / 5000)
     assert 1 < counts.max() < 5000
+
+
+def test_the_weights_of_a_workload_multiply_those_of_its_tables():
+    schema = th.Schema(th.IntegerRange(name=x, low=0, high=1, nulls=0) for x in "abc")
+    asked = [th.Threshold(("a", "b", "c")), th.Threshold(("a", "b"))]
+    tables = [th.Threshold(("a", "b")), th.Threshold(("b", "c"))]
+    rows = RelaxedRows.from_codes(schema.sizes, np.array([[0, 0, 0], [0, 0, 0], [0, 1, 1]]))
+    plain = ErrorWeights(th.Workload(schema, asked), tables).on(rows)
+    weighed = ErrorWeights(th.Workload(schema, asked, [1, 4]), tables).on(rows)
+    slab = next(slabs_of((2, 2)))
+    assert np.allclose(weighed(tables[0])(slab), plain(tables[0])(slab))
+    assert np.allclose(weighed(tables[1])(slab), plain(tables[1])(slab) / 4)

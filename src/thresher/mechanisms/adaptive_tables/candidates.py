@@ -107,9 +107,10 @@ def marginals_of(threshold: Threshold, size: int, schema: Schema) -> Iterator[Th
 
 
 def one_way_tables(workload: Workload) -> tuple[tuple[Threshold, ...], tuple[Threshold, ...]]:
-    """The one-way tables of the features that the workload names, and those of the others."""
+    """The one-way tables of what the workload names, views too, and those of other features."""
     named = {name for threshold in workload for name in threshold.features}
-    tables = [Threshold((name,)) for name in workload.schema.names]
+    names = (name for name in workload.schema.all_names if name in {*workload.schema.names, *named})
+    tables = [Threshold((name,)) for name in names]
     return (
         tuple(table for table in tables if table.features[0] in named),
         tuple(table for table in tables if table.features[0] not in named),

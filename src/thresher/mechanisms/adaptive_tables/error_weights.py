@@ -50,6 +50,9 @@ class ErrorWeights:
     spread over a hundred values of hours. An error in age × sex matters to age × sex × country,
     because most people are from one country.
 
+    All weights of a table are multiplied by the largest weight, as a part of the largest of all, of
+    a threshold of the workload that has its features.
+
     Args:
         workload: The thresholds.
         tables: The tables in which errors are made.
@@ -68,7 +71,7 @@ class ErrorWeights:
     """
 
     def __init__(self, workload: Workload, tables: Collection[Threshold]) -> None:
-        self._schema = schema = workload.schema
+        self._workload, self._schema = workload, (schema := workload.schema)
         parts_of: dict[Threshold, list[Threshold]] = {}
         of_weight_one: set[Threshold] = set()
         for threshold in workload:
@@ -95,7 +98,20 @@ class ErrorWeights:
         return PeopleWeights(self._schema, self._parts_of)
 
     def on(self, rows: RelaxedRows) -> AnswersOf:
-        """The weights of the cells of every table, according to D'."""
+        """The weights of the cells of every table, according to D' and the workload's weights."""
+        by_cell = self._by_cell(rows)
+        if not self._workload.has_weights:
+            return by_cell
+
+        def weights_of(table: Threshold) -> Answers:
+            part, weights = self._workload.weight_of(table.features), by_cell(table)
+            if isinstance(weights, Same):
+                return Same(part * weights.number)
+            return lambda slab: np.float32(part) * weights(slab)
+
+        return weights_of
+
+    def _by_cell(self, rows: RelaxedRows) -> AnswersOf:
         every = max(1, rows.count // ROWS_SAMPLED)
         sample = RelaxedRows(np.ascontiguousarray(rows.columns[:, ::every]), rows.sizes)
         if self._largest > LARGEST_WEIGHED or self._steps(sample) > MOST_STEPS:

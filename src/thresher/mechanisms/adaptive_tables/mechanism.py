@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, get_args
 
+from thresher.data.records import Records
 from thresher.errors import ParameterError
 from thresher.mechanisms.adaptive_tables.plan import make_plan
-from thresher.mechanisms.adaptive_tables.procedure import AdaptiveTablesProcedure
+from thresher.mechanisms.adaptive_tables.procedure import AdaptiveTablesProcedure, Optimise
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.mechanisms.parameters import check_whole
+from thresher.mechanisms.public import PublicStart
 from thresher.queries.workload import Workload
 
 
@@ -23,9 +25,14 @@ class AdaptiveTables(Mechanism):
             add up; by a public rule if not given.
         synthetic_rows: n', the number of relaxed rows.
         largest_table: The most cells of a table that D' is fitted to. If not given, n, or 4n where
-            `workload_tables`, and at most 262,144. Most cells of larger tables are empty, and the
-            others show in the smaller tables that they add up to.
+            `workload_tables`, at least 50,000 and at most 262,144. Most cells of larger tables are
+            empty, and the others show in the smaller tables that they add up to.
+        optimise: `"max"` for the smallest largest error over the workload: answers stay near the
+            noisy cells. `"mean"` for the smallest mean error: answers come from D' alone, so that
+            all tables agree with each other and add up to 1.
         seed: Seeds the random start of D', which is public and protects nothing.
+        public: Records that are public, which D' starts from, at no cost. You vouch for them: the
+            promise does not cover them.
 
     Example:
         >>> import thresher as th
@@ -42,7 +49,9 @@ class AdaptiveTables(Mechanism):
     workload_tables: bool | None = None
     synthetic_rows: int = 1000
     largest_table: int | None = None
+    optimise: Optimise = "max"
     seed: int = 0
+    public: Records | None = None
 
     def resolve(self, n: int, rho: Fraction, workload: Workload) -> AdaptiveTablesProcedure:
         """Decide what to measure by the rules of `plan`."""
@@ -55,8 +64,9 @@ class AdaptiveTables(Mechanism):
             workload_tables=self.workload_tables,
             largest_table=self.largest_table,
         )
+        public = PublicStart.of(self.public, workload.schema)
         return AdaptiveTablesProcedure(
-            self.name, rho, workload, plan, self.synthetic_rows, self.seed
+            self.name, rho, workload, plan, self.synthetic_rows, self.optimise, self.seed, public
         )
 
     def _check(self) -> None:
@@ -69,3 +79,5 @@ class AdaptiveTables(Mechanism):
             raise ParameterError(
                 f"workload_tables must be True, False or None, not {self.workload_tables!r}"
             )
+        if self.optimise not in get_args(Optimise):
+            raise ParameterError(f"optimise must be 'max' or 'mean', not {self.optimise!r}")

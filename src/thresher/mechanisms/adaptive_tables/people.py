@@ -39,7 +39,7 @@ class PeopleWeights:
     """
 
     def __init__(self, schema: Schema, parts_of: Mapping[Threshold, Sequence[Threshold]]) -> None:
-        self._sizes = schema.sizes
+        self._sizes = schema.all_sizes
         tables = dict.fromkeys(part for parts in parts_of.values() for part in parts)
         self._index = {table: i for i, table in enumerate(tables)}
         self._tables = [_positions(table, schema) for table in tables]

@@ -1,16 +1,17 @@
 """The public rules of adaptive tables: what is measured, and with what share of the budget.
 
-The rules use n, ρ, the schema and the workload, which are public. The constants are round numbers
-chosen by trials on ADULT and four other tables; docs/accuracy.md has the figures that are quoted
-here (maximum error over the workload), and what else was tried.
+The rules use n, ρ, the schema and the workload, which are public. What the rounds find then decides
+how many of them there are (`rounds`). The constants are round numbers chosen by trials on ADULT and
+on the tables that `benchmarks.tables` sets aside for tuning; docs/accuracy.md has the figures that
+are quoted here (maximum error over the workload), and what else was tried.
 
-Shares of the budget are in units of a round: a share of 1/2 is half of what one round gets.
+The unit of noise is 1/(n√ρ), that of one table that is measured with the whole budget.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor, log, sqrt
+from math import ceil, log, sqrt
 
 from thresher.mechanisms.adaptive_tables.candidates import (
     candidates_of,
@@ -22,20 +23,46 @@ from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release.sources import TOLERANCE
 
-ONE_WAY_SHARE = Fraction(1, 2)
-"""For the one-way table of each feature that the workload names.
+AFFORDABLE, AFFORDABLE_POWER = 4.0, 2 / 3
+"""All tables of a workload are measured if their largest noise is below 4·(n√ρ)^(-2/3).
 
-The mean of maxima at ε = 0.1 is bound by the noise of these: 0.0144, and 0.011 without that noise.
+The largest noise of N cells is about σ·√(2 ln N). What rounds leave falls about as (n√ρ)^(-2/3), so
+one constant tells which is better. 64 marginals, largest error with all tables, with rounds only,
+and the largest noise in units of (n√ρ)^(-2/3): ADULT at ε = 0.1 0.042, 0.029 and 5.3; vote at 0.1
+0.030, 0.027 and 4.0; loans_2018 at 1 0.021, 0.024 and 3.9; happiness at 1 0.012, 0.015 and 2.5.
 """
 
-ONE_WAY_SHARE_OF_ANY = Fraction(2)
-"""The same where some threshold asks for any of its features (r = 1): such answers add them up."""
+AFFORDABLE_OF_ANY = 6.5
+"""The same where some threshold is an r-of-k threshold, whose answers add up errors of many tables.
 
-OTHER_ONE_WAY_SHARE = Fraction(1, 16)
-"""For the one-way table of each other feature, because a future query may name it.
+64 1-of-3 at ε = 0.1, all pairs and rounds only: ADULT 0.051 and 0.063, vote 0.058 and 0.068; 64
+2-of-4 of ADULT 0.055 and 0.076. The largest noise is 5.2 to 5.5 there.
+"""
+
+ONE_WAY, ONE_WAY_OF_ANY = Fraction(1, 4), Fraction(3, 4)
+"""For each one-way table, in parts of a round, where the workload's tables are not all measured;
+and the same where some threshold asks for any of its features (r = 1). Such answers add one-way
+shares up: 64 1-of-3 of ADULT at ε = 0.1 had 0.074 with a tenth of the budget for all of them, and
+0.063 with three tenths. With half a round each, 64 marginals had 0.037 in place of 0.032.
+"""
+
+OTHER_FEATURES_PART = 8
+"""Of that, the features outside the workload get an eighth: a future query may name them.
 
 Without it, the future error after a history of 4 thresholds was 0.051 in place of 0.015.
 """
+
+ROUNDS_PER_FEATURE, LEAST_ROUNDS = 2, 4
+"""Rounds begin with what each would get if there were two for every feature, but at most √(n√ρ),
+and four at least. T·K of RAP grows alike.
+
+From there they anneal: see `rounds`. With 1, 2 and 4 a feature, 64 marginals: ADULT at ε = 0.1 had
+(30 to 60 rounds) 0.028 to 0.036, vote 0.028, 0.027 and 0.031, without a trend. Where n√ρ is small,
+too many rounds see noise only: happiness at ε = 0.1 had 0.095 with 66, and 0.081 with 5.
+"""
+
+ROUNDS_PER_CANDIDATE = 2
+"""Never are there more rounds than would measure every candidate twice."""
 
 SELECTION_SHARE = Fraction(1, 3)
 """The part of a round that pays for selecting a table; the rest measures it.
@@ -44,30 +71,39 @@ SELECTION_SHARE = Fraction(1, 3)
 with 1/4 a needed table was now and then not selected (0.05 in one of three fits).
 """
 
-AFFORDABLE, AFFORDABLE_POWER = 0.4, 2 / 3
-"""All tables of a workload are measured if there are at most 0.4·(n√ρ)^(2/3) of them.
+MOST_EXTRA, EXTRA_PER_LOAD, LEAST_LOAD = 0.25, 2.0, 0.001
+"""Where all tables are measured, everything else gets at most a quarter of what they get.
 
-With √(n√ρ) in place of this, 64 marginals at ε = 1 had 0.0116 in place of 0.0095 (rwm) and 0.0112
-in place of 0.0086 (hi). With rounds only, ADULT had 0.0056 and more in place of 0.0043.
+With x, the square of their largest noise in units of what can be afforded (at least 0.001), it is
+min(1/4, 2x) if only marginals are asked for. Before this rule, 4 marginals of ADULT at ε = 1 had
+0.0018 in place of 0.0012 (joint Gaussian: 0.0015).
 """
 
-TABLES_PER_ROUND, LEAST_ROUNDS = 4, 4
-"""After the workload's tables, there is a round for every four of them, and at least four rounds.
+ONE_WAY_PART, ONE_WAY_PART_OF_ANY = Fraction(1, 3), Fraction(2, 3)
+"""Of that, one-way tables get a third, or two thirds where some threshold asks for any feature."""
 
-Without any round after them, 64 marginals of ADULT at ε = 1 had 0.007 in place of 0.0043.
+TOLERANCE_POWER = 0.25
+"""And the tolerance is 3·x^(1/4) in place of 3.
+
+The best fixed tolerance goes from 0 or 1 for one table to 3 for as many as can be afforded. On
+diamonds a tolerance of 3 had 0.0044 in place of 0.0012.
 """
 
-ROUNDS_DIVISOR = 3
-"""Without the workload's tables, the rounds are √(n√ρ)/3: T·K of RAP grows alike."""
-
-ROUNDS_PER_CANDIDATE = 2
-"""Never are there more rounds than would measure every candidate twice."""
+FEW_CELLS = 2.5
+"""The largest noise of N cells is about √(2 ln N)·σ. Where that is less than this many σ, there is
+little to gain from believing D' more than the noisy cells, and the tolerance is smaller."""
 
 CELLS_PER_RECORD, MOST_CELLS_FITTED = 4, 1 << 18
 """Where the workload's tables are measured, D' is fitted to tables of at most 4n or 2^18 cells.
 
 Larger tables take too long to fit. Without the workload's tables, the limit is n: candidates of up
 to 4n cells had 0.037 in place of 0.033 (64 marginals of ADULT, ε = 0.1).
+"""
+
+LEAST_CELLS_FITTED = 50_000
+"""But never less than this. The noise of a candidate is charged for in any case (`noise_to_come`).
+
+On 5,000 records, 64 marginals at ε = 1, a limit of n had 0.083 to 0.105 in place of 0.035 (ADULT).
 """
 
 MOST_CELLS_OF_A_PAIR = 1 << 22
@@ -87,28 +123,6 @@ MOST_CELLS_CLAMPED_TO = 1 << 24
 Answers are clamped to such tables, which have to be kept whole.
 """
 
-MOST_EXTRA, EXTRA_PER_LOAD, LEAST_LOAD = 0.5, 2.0, 0.001
-"""If only marginals are asked for and all are measured, everything else gets little.
-
-With x, the number of tables as a part of the affordable number (at least 0.001), one-way tables and
-rounds get at most min(1/2, 2x) of what the workload's tables get. Before this rule, 4 marginals of
-ADULT at ε = 1 had 0.0018 in place of 0.0012 (joint Gaussian: 0.0015).
-"""
-
-OTHER_FEATURES_PART = 4
-"""Of that, features outside the workload get a quarter at most."""
-
-TOLERANCE_POWER = 0.25
-"""And the tolerance is 3·x^(1/4) in place of 3.
-
-The best fixed tolerance goes from 0 or 1 for one table to 3 for as many as can be afforded. On
-diamonds a tolerance of 3 had 0.0044 in place of 0.0012.
-"""
-
-FEW_CELLS = 2.5
-"""The largest noise of N cells is about √(2 ln N)·σ. Where that is less than this many σ, there is
-little to gain from believing D' more than the noisy cells, and the tolerance is smaller."""
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -120,10 +134,12 @@ class Plan:
         workload_tables: The tables that the workload's answers need most, measured before any
             round; empty if they are too many.
         candidates: The tables that the rounds select from, with their numbers of cells.
-        rounds: How many tables are selected and measured one by one.
-        one_way_share: What each table of `one_way` gets, in units of a round.
-        other_one_way_share: What each table of `other_one_way` gets.
-        per_round: The ρ of a round, and of each workload table.
+        one_way_rho: What all tables of `one_way` get.
+        other_one_way_rho: What all tables of `other_one_way` get.
+        workload_rho: What all tables of `workload_tables` get.
+        rounds_rho: What all rounds get.
+        rounds: How many rounds there are, if they do not anneal.
+        anneals: Whether a round that finds nothing makes the next one larger.
         tolerance: How many standard deviations of its noise D' may differ from a measured cell.
         largest_table: The most cells of a candidate, if its threshold has smaller ones.
         largest_fitted: The most cells of a table that D' is fitted to. One-way tables and
@@ -134,32 +150,15 @@ class Plan:
     other_one_way: tuple[Threshold, ...]
     workload_tables: tuple[Threshold, ...]
     candidates: Mapping[Threshold, int]
+    one_way_rho: Fraction
+    other_one_way_rho: Fraction
+    workload_rho: Fraction
+    rounds_rho: Fraction
     rounds: int
-    one_way_share: Fraction
-    other_one_way_share: Fraction
-    per_round: Fraction
+    anneals: bool
     tolerance: float
     largest_table: int
     largest_fitted: int
-
-    @property
-    def per_selection(self) -> Fraction:
-        """The ρ of selecting one table."""
-        return SELECTION_SHARE * self.per_round
-
-    @property
-    def per_measurement(self) -> Fraction:
-        """The ρ of measuring the table that a round selected."""
-        return self.per_round - self.per_selection
-
-    @property
-    def noise_to_come(self) -> list[int]:
-        """About the largest noise of a measurement of each candidate, in counts: σ·√(2 ln cells).
-
-        An error smaller than this is not worth measuring, so selection subtracts it.
-        """
-        sigma = 1.0 / sqrt(float(self.per_measurement))
-        return [ceil(sigma * sqrt(2 * log(cells))) for cells in self.candidates.values()]
 
 
 def make_plan(
@@ -181,7 +180,7 @@ def make_plan(
         n: The number of records.
         rho: The zCDP budget.
         workload: The thresholds.
-        rounds: The number of rounds, if it was given.
+        rounds: The number of rounds, if it was given. Then they do not anneal.
         workload_tables: Whether to measure the workload's tables, if it was given.
         largest_table: The most cells of a table that D' is fitted to, if it was given.
 
@@ -191,53 +190,75 @@ def make_plan(
         >>> for rho in (Fraction(1, 5000), Fraction(1, 50)):
         ...     plan = make_plan(48842, rho, work)
         ...     print(len(plan.workload_tables), plan.rounds)
-        0 9
-        64 16
+        0 27
+        64 11
     """
-    affordable = affordable_tables(n, rho)
     tables, too_large = measurable_tables(n, workload, largest_table)
+    load = load_of(n, rho, workload, tables, too_large)
     if workload_tables is None:
-        workload_tables = len(tables) + too_large <= affordable
+        workload_tables = load <= 1.0
     tables = tables if workload_tables else {}
-    limit = n if not tables else _most_cells_fitted(n)
+    limit = _most_cells_fitted(n) if tables else max(min(n, MOST_CELLS_FITTED), LEAST_CELLS_FITTED)
     largest = largest_table or limit
     candidates = candidates_of(workload, largest)
     if largest_table is None:
         candidates |= smallest_pairs(workload, [*candidates, *tables], MOST_CELLS_OF_A_PAIR)
-    wanted = _wanted_rounds(n, rho, len(tables), too_large)
-    shares = _usual_shares(workload, min(wanted, ROUNDS_PER_CANDIDATE * len(candidates)))
-    if tables and not too_large and all(threshold.r == threshold.k for threshold in workload):
-        load = min(1.0, max(len(tables) / affordable, LEAST_LOAD))
-        shares = shares.reduced(load, tables, workload)
-    if rounds is None:
-        rounds = shares.rounds
-    rounds = rounds if candidates else 0
     one_way, other = one_way_tables(workload)
-    in_rounds = shares.one_way * len(one_way) + shares.other_one_way * len(other)
+    if tables:
+        shares = _with_tables(workload, tables, too_large, min(1.0, max(load, LEAST_LOAD)))
+    else:
+        shares = _rounds_only(workload, len(one_way), n * sqrt(float(rho)))
+    by_rule = min(shares.rounds, ROUNDS_PER_CANDIDATE * len(candidates))
+    begun = (by_rule if rounds is None else rounds) if candidates else 0
+    for_rounds = Fraction(begun, len(tables)) if tables else min(begun, 1) * (1 - shares.one_way)
+    others = shares.one_way / OTHER_FEATURES_PART if other else Fraction(0)
+    for_tables = Fraction(1 if tables else 0)
+    whole = rho / (shares.one_way + for_tables + for_rounds)
     return Plan(
         one_way=one_way,
         other_one_way=other,
         workload_tables=tuple(tables),
         candidates=candidates,
-        rounds=rounds,
-        one_way_share=shares.one_way,
-        other_one_way_share=shares.other_one_way,
-        per_round=rho / (in_rounds + len(tables) + rounds),
+        one_way_rho=whole * (shares.one_way - others),
+        other_one_way_rho=whole * others,
+        workload_rho=whole * for_tables,
+        rounds_rho=whole * for_rounds,
+        rounds=begun,
+        anneals=rounds is None,
         tolerance=shares.tolerance,
         largest_table=largest,
         largest_fitted=max(largest, *workload.schema.sizes, *candidates.values()),
     )
 
 
-def affordable_tables(n: int, rho: Fraction) -> float:
-    """How many tables can be measured without too much noise.
+def load_of(
+    n: int, rho: Fraction, workload: Workload, tables: Mapping[Threshold, int], too_large: int = 0
+) -> float:
+    """The square of the largest noise of tables, in units of what can be afforded.
+
+    Args:
+        n: The number of records.
+        rho: What they are measured with.
+        workload: The thresholds that they are for.
+        tables: The tables, with their cells.
+        too_large: How many more there would be, if they were not too large.
 
     Example:
-        >>> round(affordable_tables(48842, Fraction(1, 50)))
-        145
+        >>> from thresher.data.datasets import adult_schema
+        >>> work = Workload.random(adult_schema(), 3, size=64, seed=0)
+        >>> tables, _ = measurable_tables(48842, work)
+        >>> round(load_of(48842, Fraction(1, 50), work, tables), 2)
+        0.33
     """
-    precision = n * sqrt(float(rho))
-    return max(AFFORDABLE * float(precision**AFFORDABLE_POWER), 1e-6)
+    if not tables:
+        return 0.0
+    precision = max(n * sqrt(float(rho)), 1e-6)
+    marginals_only = all(threshold.r == threshold.k for threshold in workload)
+    affordable = (
+        AFFORDABLE if marginals_only else AFFORDABLE_OF_ANY
+    ) * precision**-AFFORDABLE_POWER
+    sigma = sqrt(len(tables) + too_large) / precision
+    return float((sigma * sqrt(2 * log(max(2, sum(tables.values())))) / affordable) ** 2)
 
 
 def measurable_tables(
@@ -272,45 +293,42 @@ def measurable_tables(
 
 
 def _most_cells_fitted(n: int) -> int:
-    return min(CELLS_PER_RECORD * n, MOST_CELLS_FITTED)
-
-
-def _wanted_rounds(n: int, rho: Fraction, tables: int, too_large: int) -> int:
-    """The rounds, before a small workload or a small load reduces them."""
-    if tables:
-        return max(LEAST_ROUNDS, ceil(tables / TABLES_PER_ROUND)) + too_large
-    return ceil(sqrt(n * sqrt(float(rho))) / ROUNDS_DIVISOR)
+    return max(min(CELLS_PER_RECORD * n, MOST_CELLS_FITTED), LEAST_CELLS_FITTED)
 
 
 @dataclass(frozen=True)
 class _Shares:
-    """What each one-way table gets, how many rounds there are, and the tolerance."""
+    """What one-way tables get in relation to the workload's tables, and how many rounds there are.
+
+    A round gets as much as a table. If there are no tables, it is a part of the whole.
+    """
 
     one_way: Fraction
-    other_one_way: Fraction
     rounds: int
     tolerance: float
 
-    def reduced(
-        self, load: float, tables: Mapping[Threshold, int], workload: Workload
-    ) -> "_Shares":
-        """The same where the workload's tables, which are all that is asked for, come first."""
-        one_way, other = one_way_tables(workload)
-        extra = Fraction(len(tables) * min(MOST_EXTRA, EXTRA_PER_LOAD * load))
-        extra = extra.limit_denominator(1 << 20)
-        factor = min(Fraction(1), extra / (self.one_way * len(one_way) + self.rounds))
+
+def _rounds_only(workload: Workload, features: int, precision: float) -> _Shares:
+    rounds = max(LEAST_ROUNDS, min(ROUNDS_PER_FEATURE * features, ceil(sqrt(precision))))
+    in_rounds = features * (ONE_WAY_OF_ANY if _asks_for_any(workload) else ONE_WAY)
+    one_way = in_rounds / (in_rounds + rounds)
+    return _Shares(one_way, rounds, TOLERANCE)
+
+
+def _with_tables(
+    workload: Workload, tables: Mapping[Threshold, int], too_large: int, load: float
+) -> _Shares:
+    """The workload's tables come first. Those that are too large get a round each."""
+    extra, tolerance = MOST_EXTRA, TOLERANCE
+    if not too_large and all(threshold.r == threshold.k for threshold in workload):
+        extra = min(MOST_EXTRA, EXTRA_PER_LOAD * load)
         above_few = max(0.0, sqrt(2 * log(sum(tables.values()))) - FEW_CELLS)
-        return _Shares(
-            one_way=factor * self.one_way,
-            other_one_way=min(
-                self.other_one_way, extra / (OTHER_FEATURES_PART * max(1, len(other)))
-            ),
-            rounds=floor(factor * self.rounds),
-            tolerance=min(TOLERANCE * load**TOLERANCE_POWER, TOLERANCE * load + above_few),
-        )
+        tolerance = min(TOLERANCE * load**TOLERANCE_POWER, TOLERANCE * load + above_few)
+    extras = Fraction(extra).limit_denominator(1 << 20)
+    one_way = extras * (ONE_WAY_PART_OF_ANY if _asks_for_any(workload) else ONE_WAY_PART)
+    rounds = round(float(extras - one_way) * len(tables)) + too_large
+    return _Shares(one_way, rounds, tolerance)
 
 
-def _usual_shares(workload: Workload, rounds: int) -> _Shares:
-    asks_for_any = any(threshold.r == 1 < threshold.k for threshold in workload)
-    one_way = ONE_WAY_SHARE_OF_ANY if asks_for_any else ONE_WAY_SHARE
-    return _Shares(one_way, OTHER_ONE_WAY_SHARE, rounds, TOLERANCE)
+def _asks_for_any(workload: Workload) -> bool:
+    return any(threshold.r == 1 < threshold.k for threshold in workload)

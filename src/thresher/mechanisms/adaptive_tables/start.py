@@ -47,7 +47,7 @@ def near_product(
         shares = _nearest_probabilities(noisy)
         blocks.append(_means_of_records(shares, rows, rng))
     columns = np.ascontiguousarray(np.concatenate(blocks), dtype=np.float32)
-    return RelaxedRows(columns, schema.sizes)
+    return RelaxedRows(columns, schema.sizes).with_views(schema)
 
 
 def _means_of_records(

@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from thresher.data.records import Records
 from thresher.errors import ParameterError
 from thresher.mechanisms.checkpoint import Fits
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.mechanisms.procedure import Outcome, Progress, counting_and_rounds
+from thresher.mechanisms.public import PublicStart
 from thresher.mechanisms.rap import RAP, RAPProcedure
 from thresher.mechanisms.tuning.grid import Grid, Setting
 from thresher.mechanisms.tuning.searches import SEARCHES, Search, courses
@@ -43,6 +45,11 @@ class SearchedRAP(Mechanism):
     grid: Grid
     searching: Fraction
     choosing: Fraction
+
+    @property
+    def public(self) -> Records | None:
+        """The public records that every D' starts from."""
+        return self.rap.public
 
     def resolve(self, n: int, rho: Fraction, workload: Workload) -> "SearchProcedure":
         """Check every setting of the grid, and divide the budget."""
@@ -92,6 +99,7 @@ class SearchProcedure:
     def settings(self) -> dict[str, Any]:
         """RAP's parameters, T and K still open, and those of the search."""
         rap, grid = self.searched.rap, self.searched.grid
+        start = PublicStart.of(rap.public, self.workload.schema)
         return {
             "rounds": rap.rounds,
             "queries_per_round": rap.queries_per_round,
@@ -99,6 +107,7 @@ class SearchProcedure:
             "selection": rap.selection,
             "optimizer": rap.optimizer,
             "seed": rap.seed,
+            **(start.settings if start else {}),
             "search": self.searched.search,
             "grid": [list(grid.rounds), list(grid.queries_per_round)],
             "searching": str(self.searched.searching),

@@ -1,7 +1,8 @@
-"""Where a release's answers come from: synthetic rows, noisy tables, both, or nothing at all."""
+"""Where a release's answers come from: synthetic rows, noisy tables, residuals, or nothing."""
 
 from thresher.release.sources.noisy_tables import NoisyTables
 from thresher.release.sources.pooling import margins_of
+from thresher.release.sources.residual_tables import ResidualTables
 from thresher.release.sources.rows_and_tables import TOLERANCE, RowsAndTables
 from thresher.release.sources.source import AnswerSource
 from thresher.release.sources.synthetic_rows import SyntheticRows
@@ -11,6 +12,7 @@ __all__ = [
     "TOLERANCE",
     "AnswerSource",
     "NoisyTables",
+    "ResidualTables",
     "RowsAndTables",
     "SyntheticRows",
     "Zeros",

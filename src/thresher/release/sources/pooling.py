@@ -6,7 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from thresher.privacy.measurements import Measurement, TableMeasurement, measured_tables
+from thresher.privacy.measurements import (
+    Measurement,
+    ResidualMeasurement,
+    TableMeasurement,
+    measured_tables,
+)
 from thresher.queries.threshold import Threshold
 
 
@@ -49,6 +54,8 @@ def pooled_marginals(measurements: Iterable[Measurement]) -> dict[frozenset[str]
 def margins_of(measurement: Measurement, largest: int | None) -> list[Measurement]:
     """The measurement itself; if it is a table with too many cells, its largest small margins.
 
+    A residual with too many contrasts is left out: its margins have residuals of their own.
+
     Args:
         measurement: What was measured.
         largest: The most cells that a table may have; None for no limit.
@@ -59,6 +66,8 @@ def margins_of(measurement: Measurement, largest: int | None) -> list[Measuremen
         >>> [(m.threshold.features, m.sigma) for m in margins_of(table, largest=8)]
         [(('a', 'c'), 1.7320508075688772), (('a', 'b'), 2.0)]
     """
+    if isinstance(measurement, ResidualMeasurement) and largest is not None:
+        return [measurement] if measurement.contrasts.size <= largest else []
     if largest is None or not isinstance(measurement, TableMeasurement):
         return [measurement]
     return [*_small_margins(measurement, largest)]

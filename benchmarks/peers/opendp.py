@@ -1,0 +1,51 @@
+"""AIM and MST as OpenDP has them: `pip install 'opendp[mbi]'`.
+
+Its privacy unit is one contribution, which is one record added or removed; `budgets` says what
+it gets for one replaced. Its noise cannot be seeded: another seed is another repetition.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers.budgets import added_or_removed, replaced
+from benchmarks.peers.fitted import Columns, Fitted, Task, answers_from
+
+
+def aim(task: Task) -> Fitted:
+    """AIM, told the marginals over the features of each threshold."""
+    import opendp.prelude as dp
+
+    return _fit(task, dp.mbi.AIM(queries=[dp.mbi.Count(by=names) for names in task.marginals]))
+
+
+def mst(task: Task) -> Fitted:
+    """MST, which is not told what will be asked."""
+    import opendp.prelude as dp
+
+    return _fit(task, dp.mbi.MST())
+
+
+def _fit(task: Task, algorithm: Any) -> Fitted:
+    import opendp.prelude as dp
+    import polars as pl
+
+    dp.enable_features("contrib")
+    data, names = task.data, task.names
+    frame = pl.DataFrame({name: data.codes(name).astype(np.int64) for name in names})
+    context = dp.Context.compositor(
+        data=frame.lazy(),
+        privacy_unit=dp.unit_of(contributions=1),
+        privacy_loss=dp.loss_of(rho=added_or_removed(replaced(data, task.epsilon))),
+        split_evenly_over=1,
+    )
+    keys = {name: list(range(data.schema[name].size)) for name in names}
+    query = context.query().select(*names)
+    table = query.contingency_table(keys=keys, algorithm=algorithm).release()
+
+    def sample(count: int, seed: int) -> Columns:
+        records = table.synthesize(rows=count)
+        # The unknown is no value of the schema; where a record has it, take the first.
+        return {name: records[name].fill_null(0).to_numpy() for name in names}
+
+    return Fitted(answers_from(table.project, data.schema), sample)

@@ -1,0 +1,161 @@
+"""The section of docs/accuracy.md that is drawn from the stored results."""
+
+import math
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers.contestants import CONTESTANTS
+from benchmarks.peers.results import Results
+from benchmarks.peers.summary import (
+    Found,
+    Place,
+    geometric_mean,
+    least,
+    means,
+    ratios,
+    worse_than,
+)
+from benchmarks.tables import HELD_OUT
+from thresher.reproduction.page import fill
+
+PICTURE = "images/peers.svg"
+COMPARED = "auto"
+
+
+def draw(results: Results, docs: Path) -> None:
+    """Put the tables into docs/accuracy.md, and draw the picture beside it."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "peers-table.txt").write_text(section(results), "utf-8")
+        fill(docs / "accuracy.md", Path(folder))
+    _picture(results, docs / PICTURE)
+
+
+def section(results: Results) -> str:
+    """The tables, in Markdown."""
+    errors = means(results, "max")
+    names = _present(results)
+    parts = (_verdict(errors), _by_mechanism(results, names), _by_cell(errors, names))
+    return "\n\n".join("\n".join(part) for part in parts)
+
+
+def _verdict(errors: Found) -> Iterator[str]:
+    yield "| `auto`, largest error | cells | best | within 10 % of the best | mean ratio | worst |"
+    yield "|---|---|---|---|---|---|"
+    compared = ratios(errors, COMPARED)
+    held_out = {place: ratio for place, ratio in compared.items() if place[0] in HELD_OUT}
+    tuned = {place: ratio for place, ratio in compared.items() if place not in held_out}
+    for name, chosen in (("tables for tuning", tuned), ("tables set aside", held_out)):
+        if chosen:
+            shares = [np.mean([r <= most for r in chosen.values()]) for most in (1 + 1e-9, 1.1)]
+            place, worst = max(chosen.items(), key=lambda item: item[1])
+            yield (
+                f"| {name} | {len(chosen)} | {shares[0]:.0%} | {shares[1]:.0%} "
+                f"| {geometric_mean(chosen.values()):.2f} | {worst:.2f} ({_named(place)}) |"
+            )
+    for other in ("gaussian_joint", "residual"):
+        worse = worse_than(errors, COMPARED, other)
+        if any(other in by_name for by_name in errors.values()):
+            yield ""
+            yield (
+                f"`{COMPARED}` is worse than `{other}` by more than a standard error in "
+                f"{len(worse)} cells{': ' if worse else ''}{'; '.join(map(_named, worse))}."
+            )
+
+
+def _by_mechanism(results: Results, names: Sequence[str]) -> Iterator[str]:
+    yield (
+        "| mechanism | cells | not finished | largest error | mean of maxima | total variation "
+        "| accuracy | processor time | memory |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|"
+    found = {
+        measure: means(results, measure)
+        for measure in ("max", "mean_max", "total_variation", "accuracy")
+    }
+    spent = {key: means(results, key) for key in ("cpu_seconds", "peak_megabytes")}
+    for name in names:
+        rows = [row for cell, row in results.rows.items() if cell.mechanism == name]
+        unfinished = sum(row["status"].startswith(("over", "failed", "does")) for row in rows)
+        compared = (
+            _number(geometric_mean(ratios(found[measure], name).values()), "{:.2f}")
+            for measure in ("max", "mean_max", "total_variation")
+        )
+        right = [by_name[name].value for by_name in found["accuracy"].values() if name in by_name]
+        seconds, memory = (
+            np.median([m[name].value for m in table.values() if name in m] or [math.nan])
+            for table in spent.values()
+        )
+        cells = sum(name in by_name for by_name in found["max"].values())
+        yield (
+            f"| `{name}` | {cells} | {unfinished} | {' | '.join(compared)} "
+            f"| {_number(float(np.mean(right or [math.nan])), '{:.3f}')} "
+            f"| {_number(seconds, '{:.0f} s')} | {_number(memory, '{:.0f} MB')} |"
+        )
+
+
+def _by_cell(errors: Found, names: Sequence[str]) -> Iterator[str]:
+    yield f"| table | workload | ε | {' | '.join(f'`{name}`' for name in names)} | `auto` / best |"
+    yield f"|---|---|---|{'---|' * len(names)}---|"
+    compared = ratios(errors, COMPARED)
+    for place, by_name in errors.items():
+        best = least(by_name)
+        shown = (
+            ("**{}**" if by_name[name].value == best else "{}").format(by_name[name])
+            if name in by_name
+            else "–"
+            for name in names
+        )
+        ratio = _number(compared.get(place, math.nan), "{:.2f}")
+        data = f"{place[0]} *" if place[0] in HELD_OUT else place[0]
+        yield f"| {data} | {place[1]} | {place[2]:g} | {' | '.join(shown)} | {ratio} |"
+
+
+def _present(results: Results) -> list[str]:
+    present = {cell.mechanism for cell in results.rows}
+    return [name for name in CONTESTANTS if name in present]
+
+
+def _named(place: Place) -> str:
+    return f"{place[0]}, {place[1]}, ε = {place[2]:g}"
+
+
+def _number(value: float, form: str) -> str:
+    return "–" if math.isnan(value) else form.format(value)
+
+
+def _picture(results: Results, path: Path) -> None:
+    """A dot per cell and mechanism: how many times the least error of the cell it has."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "peers"
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 2, figsize=(10, 3.6), sharey=True)
+    names = _present(results)
+    titles = {"max": "largest error", "total_variation": "total variation"}
+    for panel, (measure, title) in zip(axes, titles.items(), strict=True):
+        _dots(panel, means(results, measure), names)
+        panel.set_title(f"{title}, as a multiple of the cell's best")
+    figure.tight_layout()
+    path.parent.mkdir(exist_ok=True)
+    figure.savefig(path, metadata={"Date": None})
+
+
+def _dots(panel: Any, found: Found, names: Sequence[str]) -> None:
+    for height, name in enumerate(names):
+        compared = ratios(found, name)
+        for is_held_out, colour in ((False, "tab:blue"), (True, "tab:orange")):
+            chosen = [r for place, r in compared.items() if (place[0] in HELD_OUT) == is_held_out]
+            offset = 0.12 if is_held_out else -0.12
+            label = ("set aside" if is_held_out else "tuning") if not height else None
+            heights = [height + offset] * len(chosen)
+            panel.plot(chosen, heights, "o", color=colour, alpha=0.5, ms=4, label=label)
+    panel.set_xscale("log")
+    panel.set_yticks(range(len(names)), [name.replace("_", " ") for name in names])
+    panel.axvline(1.1, color="grey", lw=0.5)
+    panel.legend(loc="upper right")

@@ -1,0 +1,81 @@
+"""The shapes of what the API gives back, for its OpenAPI document."""
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from thresher.service.refusal import Fault
+
+
+class Summary(BaseModel):
+    """A release in a list."""
+
+    name: str
+    created: str = Field(description="When it was made, in UTC.")
+    mechanism: str
+    n: int = Field(description="The number of records, persons or rows.")
+    counted: str = Field(description="What `n` is the number of.")
+    features: list[str]
+    epsilon: float
+    delta: float
+    private: bool = Field(description="False if the noise came from a seed, for an experiment.")
+    can_sample: bool = Field(description="Whether it has synthetic records.")
+
+
+class Listing(BaseModel):
+    """All releases of the service."""
+
+    releases: list[Summary]
+
+
+class Numbers(BaseModel):
+    """A share and a count, with their margins of error."""
+
+    answer: float | None = Field(description="The share of people; null if it is of nobody.")
+    error_bar: float | None = Field(
+        description="The margin of error at 95 %; null where nothing is known about it."
+    )
+    count: float | None = Field(description="The share times `n`.")
+    count_error_bar: float | None = Field(description="The margin of error of the count.")
+    is_estimated: bool = Field(description="Whether the margins of error are estimates.")
+
+
+class AnswerFound(Numbers):
+    """The answer to a query."""
+
+    query: str
+    read_as: str | None = Field(description="How the query was read, if not to the letter.")
+
+
+class AnswerRefused(BaseModel):
+    """Why a query among others has no answer."""
+
+    query: str
+    error: Fault
+
+
+class Answers(BaseModel):
+    """The answers to many queries, in their order."""
+
+    answers: list[AnswerFound | AnswerRefused]
+
+
+class Cell(Numbers):
+    """One combination of values."""
+
+    values: list[str] = Field(description="The labels, in the order of the features.")
+
+
+class Table(BaseModel):
+    """All combinations of the values of some features."""
+
+    features: list[str]
+    where: str | None
+    cells: list[Cell]
+
+
+class Sample(BaseModel):
+    """Synthetic records."""
+
+    columns: list[str]
+    rows: list[list[Any]] = Field(description="A list of values for each record.")

@@ -1,0 +1,145 @@
+"""The benchmark of peers: the same promise for all, rows that are stored, and an honest table."""
+
+import math
+
+import numpy as np
+import pytest
+
+import thresher as th
+from benchmarks.peers import __main__ as command
+from benchmarks.peers import running
+from benchmarks.peers.budgets import added_or_removed, replaced
+from benchmarks.peers.cells import Cell
+from benchmarks.peers.contestants import CONTESTANTS
+from benchmarks.peers.fitted import Task, answers_from, records_as_fitted
+from benchmarks.peers.measures import downstream, total_variation
+from benchmarks.peers.page import section
+from benchmarks.peers.results import Results
+from benchmarks.peers.running import Caps, run_one
+from benchmarks.tables import HELD_OUT, TUNING
+from thresher.data.exact import exact_answers
+from thresher.evaluation.errors import errors_of
+
+
+def test_half_of_the_tables_were_set_aside_and_stay_so():
+    assert HELD_OUT == (
+        "abortion", "attrition", "caravan", "diamonds", "flights", "hotels", "insurance",
+        "made_up_independent", "military", "personality", "stackoverflow", "youth",
+    )  # fmt: skip
+    assert {"adult", "lending_club"} <= {*TUNING}
+    assert not {*HELD_OUT} & {*TUNING}
+
+
+def test_a_peer_that_protects_added_records_pays_rho_when_one_is_replaced(records):
+    dp = pytest.importorskip("opendp.prelude")
+    rho = replaced(records, epsilon=1.0)
+    scale = math.sqrt(1 / (2 * added_or_removed(rho)))  # what the peer adds, for L2 distance 1
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l2_distance(T=float)
+    noise = dp.m.make_gaussian(*space, scale=scale)
+    assert noise.map(math.sqrt(2)) == pytest.approx(rho, rel=1e-9)
+    # Our table of one threshold has the same noise.
+    one = th.Workload(records.schema, [th.Threshold(("age", "sex"))])
+    [table] = th.GaussianJoint(rho=rho).fit(records, one).measurements
+    assert table.sigma == pytest.approx(scale, rel=1e-6)
+
+
+def _task(records, workload, **changed):
+    return Task(**{"data": records, "work": workload, "asked": workload, "epsilon": 1.0,
+                   "seed": 0, **changed})  # fmt: skip
+
+
+def test_the_true_marginals_have_no_error_whatever_a_peer_adds_for_the_unknown(records, workload):
+    def project(names):
+        counts = exact_answers(records, th.Threshold(names))
+        return np.pad(2.0 * counts, [(0, 1)] * counts.ndim)
+
+    answers = answers_from(project, records.schema)
+    assert errors_of(answers, records, workload).max < 1e-12
+
+
+def test_records_as_a_model_are_answered_exactly_and_drawn_from(records, workload):
+    columns = dict(zip(records.schema.names, records.columns, strict=True))
+    fitted = records_as_fitted(columns, records.schema)
+    task = _task(records, workload)
+    assert errors_of(fitted.answers, records, workload).max == 0
+    assert total_variation(fitted, task) == 0
+    drawn = fitted.sample(50, 1)
+    assert {name: len(codes) for name, codes in drawn.items()} == dict.fromkeys(columns, 50)
+
+
+@pytest.mark.parametrize("name", ["gaussian_joint", "rap"])
+def test_two_mechanisms_on_tiny_data(name, records, workload):
+    task = _task(records, workload)
+    fitted = CONTESTANTS[name].fit(task)
+    assert 0 < errors_of(fitted.answers, records, workload).max < 1
+    assert 0 < total_variation(fitted, task) < 3
+    assert (fitted.sample is None) == (name == "gaussian_joint")
+
+
+def test_a_classifier_learns_from_the_records_themselves(records):
+    pytest.importorskip("sklearn")
+    columns = dict(zip(records.schema.names, records.columns, strict=True))
+    fitted = records_as_fitted(columns, records.schema)
+    majority = np.bincount(records.codes("job")).max() / records.n
+    assert downstream(fitted, records, "job") > majority + 0.1  # job follows from age
+    assert downstream(fitted, records, "no such feature") is None
+
+
+@pytest.mark.parametrize("name", ["opendp_mst", "opendp_aim", "mbi_mixture"])
+def test_a_peer_where_it_is_installed(name, records, workload):
+    if not CONTESTANTS[name].is_here():
+        pytest.skip(CONTESTANTS[name].install)
+    fitted = CONTESTANTS[name].fit(_task(records, workload, epsilon=10.0))
+    assert errors_of(fitted.answers, records, workload).max < 0.2
+    assert {len(codes) for codes in fitted.sample(30, 0).values()} == {30}
+
+
+def test_a_run_that_fails_or_takes_too_long_is_a_row_that_says_so():
+    unknown = Cell("no such table", "3-way x 16", 1.0, "auto", 0)
+    assert run_one(unknown, Caps(60, 4000))["status"] == "failed: KeyError: 'no such table'"
+    cell = Cell("made_up_independent", "3-way x 64", 1.0, "rap", 0)
+    assert run_one(cell, Caps(1, 4000)) == {"status": "over 1 s"}
+    assert run_one(cell, Caps(60, 1)) == {"status": "over 1 MB"}
+
+
+def test_results_are_stored_resumed_and_rerun_at_another_commit(tmp_path, monkeypatch, capsys):
+    ran = []
+
+    def run(cell, caps):
+        ran.append(cell)
+        return {"status": "ok", "max": 0.5}
+
+    monkeypatch.setattr(running, "run_one", run)
+    path = tmp_path / "peers.csv"
+    options = ["--results", str(path), "--quick", "--only", "mechanism=auto,rap",
+               "--only", "data=churn"]  # fmt: skip
+    command.main(options)
+    assert [cell.mechanism for cell in ran] == ["rap", "auto"]
+    assert Results(path).rows[ran[0]]["max"] == "0.5"
+    command.main(options)
+    assert len(ran) == 2
+    for module in (running, command):
+        monkeypatch.setattr(module, "present_commit", lambda: "another")
+    command.main([*options, "--rerun", "auto"])
+    command.main([*options, "--rerun", "auto"])
+    assert [cell.mechanism for cell in ran[2:]] == ["auto"]
+    with pytest.raises(SystemExit):
+        command.main(["--only", "mechanisms=auto"])
+    assert "--only mechanisms=auto" in capsys.readouterr().err
+
+
+def test_the_table_marks_the_best_and_says_where_auto_loses(tmp_path):
+    results = Results(tmp_path / "peers.csv")
+    for seed, error in enumerate((0.03, 0.05)):
+        results.add(Cell("churn", "3-way x 16", 1.0, "auto", seed), _row(error), "c")
+        results.add(Cell("churn", "3-way x 16", 1.0, "gaussian_joint", seed), _row(0.02), "c")
+    results.add(Cell("churn", "3-way x 16", 1.0, "opendp_aim", 0), {"status": "over 9 s"}, "c")
+    page = section(Results(results.path))
+    assert "| churn | 3-way x 16 | 1 | **0.02 ± 0** | 0.04 ± 0.01 | – | 2.00 |" in page
+    assert "in 1 cells: churn, 3-way x 16, ε = 1." in page
+    assert "| `opendp_aim` | 0 | 1 |" in page
+
+
+def _row(error):
+    return {"status": "ok", "max": error, "total_variation": 0.1, "cpu_seconds": 1.0}
