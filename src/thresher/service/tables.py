@@ -33,7 +33,7 @@ def table_of(
             "fewer features"
         )
     found = release.table(*features, where=where, percent=percent)
-    labels = ([label] if len(features) == 1 else list(label) for label in found.index)
+    labels = ([label] if len(features) == 1 else list(label) for label in found.index.tolist())
     columns = [
         map(bool if name in MARKS else finite, found[name].tolist()) for name in found.columns
     ]
