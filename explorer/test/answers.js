@@ -1,4 +1,5 @@
 // Answers queries as the page does: node answers.js PAYLOAD < queries.json; prints [[share, margin, estimated, text], …].
+// A query with `among` is the share of its conditions among others.
 
 import { readFileSync } from "node:fs";
 import { Release } from "../src/engine/release.js";
@@ -6,7 +7,7 @@ import { Release } from "../src/engine/release.js";
 const release = await Release.open(readFileSync(process.argv[2], "utf8"));
 const queries = JSON.parse(readFileSync(0, "utf8"));
 const told = queries.map((query) => {
-  const { share, margin, estimated } = release.answer(query);
+  const { share, margin, estimated } = query.among ? release.answerAmong(query.conditions, query.among) : release.answer(query);
   return [share, margin, estimated, release.text(query)];
 });
 console.log(JSON.stringify(told));

@@ -146,11 +146,14 @@ def test_noisy_tables_know_which_table_answers():
     assert margin("a=a0, b=b1", tables(*twice), *twice) == noise(9.0, 1)
 
 
-def test_rows_take_the_best_table_that_covers_a_query():
+def test_all_tables_that_cover_a_query_count():
     measured = table("ab", 5.0), table("abc", 4.0), as_fitted("c", 1.0)
-    assert margin("b=b0", rows(), *measured) == fitted_noise(5.0, 2, 6)
-    assert margin("c=c0", rows(), *measured) == fitted_noise(1.0, 1, 4)
-    assert margin("b in {b0,b1}, c in {c0,c1,c2,c3}", rows(), *measured) == fitted_noise(5.0, 4, 6)
+    # A value of b is 2 of 6 cells and 8 of 24; one of c is 6 of 24 cells.
+    b = 1 / math.sqrt(1 / (2 * 5.0**2) + 1 / (8 * 4.0**2))
+    c = 1 / math.sqrt(1 / 1.0**2 + 1 / (6 * 4.0**2))
+    assert margin("b=b0", rows(), *measured) == fitted_noise(b, 1, 3)
+    assert margin("c=c0", rows(), *measured) == fitted_noise(c, 1, 4)
+    assert margin("b in {b0,b1}, c in {c0,c1,c2,c3}", rows(), *measured) == fitted_noise(b, 2, 3)
 
 
 def test_measurements_of_the_same_are_pooled():
@@ -188,7 +191,7 @@ def test_two_conditions_in_parts(sigma, r, allowed):
     p, q = share("b=b0"), share(f"c in {{{allowed}}}")
     weight = {1: (1 - q, 1 - p), 2: (q, p)}[r]
     # The table of both tells about each, too.
-    b_noise, c_noise = (min(own, sigma**2 * 12) for own in (2.0**2 * 3, 3.0**2 * 4))
+    b_noise, c_noise = (1 / (1 / alone + 1 / (sigma**2 * 12)) for alone in (2.0**2 * 3, 3.0**2 * 4))
     alone = (b_noise * 1 / 3 * (1 - 1 / 3), c_noise * codes / 4 * (1 - codes / 4))
     together = sigma**2 * codes * (1 - codes / 12) / N**2
     together = min(together, CORRELATION**2 * p * (1 - p) * q * (1 - q))

@@ -23,6 +23,7 @@ MECHANISMS = {
     "tables": th.AdaptiveTables(epsilon=5.0, delta=1e-6, rounds=3, synthetic_rows=40),
     "gaussian_joint": th.GaussianJoint(epsilon=5.0),
     "gaussian_per_query": th.GaussianPerQuery(epsilon=5.0),
+    "residual": th.Residual(epsilon=5.0),
     "all0": th.All0(epsilon=5.0),
 }
 

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import thresher as th
@@ -148,6 +149,17 @@ def test_a_table_of_three_features_with_row_percentages(page, release, tmp_path)
     share, margin = shown(page, "table.cross tbody td")
     assert share == pytest.approx(answer / release.answer(f"grade=A, smoker={layer}"), abs=1e-6)
     assert margin is not None
+    page.get_by_label("One table for each").select_option("–")
+    wanted = release.table("grade", "age", percent="row")
+    found = page.locator("table.cross tbody td").evaluate_all(
+        "cells => cells.map(({ dataset }) => [100 * dataset.share, 100 * dataset.margin])"
+    )
+    assert np.array(found) == pytest.approx(
+        wanted[["percent", "percent_margin"]].to_numpy(), abs=1e-4
+    )
+    spoken = page.locator(".copy code").nth(1).text_content()
+    assert spoken == 'th.load("it\'s mine").table("grade", "age", percent="row")'
+    page.get_by_label("One table for each").select_option("smoker")
     with page.expect_download() as download:
         page.get_by_role("button", name="Download CSV").click()
     lines = [*csv.reader(Path(download.value.path()).read_text("utf-8-sig").splitlines())]
@@ -168,9 +180,10 @@ def test_distributions_and_comparisons_show_pictures_and_numbers(page, release):
     page.get_by_role("link", name="Compare").click()
     page.get_by_label("Groups").select_option("grade")
     page.get_by_label("Feature", exact=True).first.select_option("smoker")
-    share, _ = shown(page, "#app tbody td")
-    parts = [release.answer(f"{text}grade=A") for text in ("smoker=false, ", "")]
-    assert share == pytest.approx(parts[0] / parts[1], abs=1e-6)
+    questions = page.locator(".copy code").first.text_content().split("\n")
+    assert questions[0] == "share of all of: smoker=false among all of: grade=A"
+    wanted = release.answer(questions[0])
+    assert shown(page, "#app tbody td") == pytest.approx([wanted, wanted.error_bar], abs=1e-6)
 
 
 def test_the_report_begins_with_findings_and_is_stamped(page):

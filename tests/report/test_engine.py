@@ -3,11 +3,14 @@
 import json
 import shutil
 import subprocess
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
 import thresher as th
+from thresher.queries.conditional import all_of
+from thresher.release.cross_table import complete, ratio
 from thresher.report.facts import facts_of
 from thresher.report.payload import packed
 
@@ -30,20 +33,63 @@ def test_the_page_answers_as_the_command_does(name, unit, tmp_path):
     release = MECHANISMS[name].fit(
         data, workload(data.schema), unit=unit, randomness=th.InsecureSeededRandomness(5)
     )
-    payload = tmp_path / "payload"
-    payload.write_text(packed(facts_of(release)))
     queries = [*random_queries(release, QUERIES, seed=7)]
+    told = by_page(release, [as_page(query, data.schema) for query in queries], tmp_path)
+    for query, (*found, text) in zip(queries, told, strict=True):
+        assert found == pytest.approx(by_python(release, query), abs=1e-6), text
+        if all(c.codes for c in query.conditions):
+            assert th.Query.parse(text, data.schema) == query
+
+
+@pytest.mark.parametrize("name", ["tables", "gaussian_joint"])
+def test_shares_among_some_people_are_those_of_tables_for_people(name, tmp_path):
+    data = people()
+    release = MECHANISMS[name].fit(
+        data, workload(data.schema), randomness=th.InsecureSeededRandomness(5)
+    )
+    asked = [
+        (th.Query([th.Condition(part, [i])]), th.Query([th.Condition(whole, range(j, j + 2))]))
+        for part, whole in permutations(("grade", "age", "smoker", "pay in k"), 2)
+        for i in range(2)
+        for j in range(1 if whole == "smoker" else 3)
+    ]
+    pages = [
+        {**as_page(part, data.schema), "among": as_page(whole, data.schema)["conditions"]}
+        for part, whole in asked
+    ]
+    for (part, whole), (share, margin, estimated, _) in zip(
+        asked, by_page(release, pages, tmp_path), strict=True
+    ):
+        if release.source.answerable(all_of(part, whole).threshold.features) is None:
+            assert share is None
+            continue
+        both, among = (
+            release.answer(complete(release, conditions))
+            for conditions in (all_of(part, whole).conditions, whole.conditions)
+        )
+        wanted = ratio(both, among)
+        assert (share, margin) == pytest.approx((wanted, wanted.error_bar), abs=1e-6)
+        assert estimated == wanted.is_estimated
+
+
+def by_page(release: th.Release, queries: list[dict], folder: Path) -> list[list]:
+    """What the page's engine answers, in node."""
+    payload = folder / "payload"
+    payload.write_text(packed(facts_of(release)))
     told = subprocess.run(
         ["node", str(EXPLORER / "test" / "answers.js"), str(payload)],
-        input=json.dumps([as_page(query, data.schema) for query in queries]),
+        input=json.dumps(queries),
         capture_output=True,
         text=True,
         check=True,
     )
-    for query, (*found, text) in zip(queries, json.loads(told.stdout), strict=True):
-        assert found == pytest.approx(by_python(release, query), abs=1e-6), text
-        if all(c.codes for c in query.conditions):
-            assert th.Query.parse(text, data.schema) == query
+    return json.loads(told.stdout)
+
+
+def test_labels_groups_findings_and_links():
+    tests = EXPLORER / "test" / "page.test.js"
+    told = subprocess.run(["node", "--test", str(tests)], capture_output=True, text=True)
+    assert told.returncode == 0, told.stdout
 
 
 def test_the_bundle_is_built_from_these_sources():

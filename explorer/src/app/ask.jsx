@@ -2,7 +2,7 @@
 
 import { Conditions } from "./conditions.jsx";
 import { conditionInWords, count, inWords, isUnreliable } from "./format.js";
-import { Copies, CopyButton, spoken } from "./sharing.jsx";
+import { Elsewhere, spoken } from "./sharing.jsx";
 
 export function Ask({ release, state, change }) {
   const { conditions } = state;
@@ -55,11 +55,7 @@ function Result({ release, query }) {
       <p class="small">{rule}{conditions.map((condition) => conditionInWords(condition, release.features)).join("; ")}.</p>
       <p class="small">The margin is for 95 % confidence: of 100 such intervals, about 95 hold the true share among the {facts.counted}.
         {answer.estimated && " It is estimated (est.) from errors elsewhere: nothing that was measured bounds the error of this answer."}</p>
-      <details open={innerWidth > 768}>
-        <summary>Ask the same elsewhere</summary>
-        <Copies texts={spoken(release, release.text(query))} />
-        <CopyButton text={location.href}>Copy a link to this question</CopyButton>
-      </details>
+      <Elsewhere texts={spoken(release, release.text(query))} open={innerWidth > 768} />
     </section>
   );
 }

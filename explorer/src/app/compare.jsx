@@ -7,6 +7,7 @@ import { Shares } from "./distribution.jsx";
 import { conditionInWords } from "./format.js";
 import { merged } from "../engine/release.js";
 import { groupsOf } from "./groups.js";
+import { Elsewhere, spoken } from "./sharing.jsx";
 import { Where } from "./table.jsx";
 
 const MOST = 20;
@@ -17,7 +18,8 @@ export function Compare({ release, state, change }) {
   const rows = useMemo(
     () => groupsOf(release, by, MOST, limits).map(({ label, codes }) => {
       const group = merged([{ feature: by, codes }], limits);
-      return { label, ...release.answerAmong([what], group), people: release.answerAll(merged([what], group)) };
+      const people = release.answerAll(merged([what], group));
+      return { label, ...release.answerAmong([what], group), people, text: textAmong(release, what, group) };
     }),
     [by, JSON.stringify(what), JSON.stringify(limits)],
   );
@@ -42,6 +44,13 @@ export function Compare({ release, state, change }) {
       <Intervals title={`The share for whom ${words}, by ${release.features[by].name}`} rows={rows} />
       <p class="small">A dot is the share within a group; the line is its margin of error (95 %). Where the lines of two groups overlap, they may not differ.</p>
       <Shares release={release} name={release.features[by].name} rows={rows} />
+      <Elsewhere texts={spoken(release, ...rows.map(({ text }) => text))} />
     </section>
   );
+}
+
+/** A share among a group, in the language of analysts. */
+function textAmong(release, what, group) {
+  const text = (conditions) => release.text({ conditions, r: conditions.length });
+  return `share of ${text([what])} among ${text(group)}`;
 }

@@ -6,7 +6,7 @@ import { FeatureSelect } from "./conditions.jsx";
 import { count, inWords, isUnreliable } from "./format.js";
 import { merged } from "../engine/release.js";
 import { groupsOf } from "./groups.js";
-import { CopyButton, DownloadButton } from "./sharing.jsx";
+import { DownloadButton, Elsewhere, spokenTable } from "./sharing.jsx";
 import { Where } from "./table.jsx";
 
 const MOST = { ordered: 100, categories: 40 };
@@ -22,6 +22,7 @@ export function Distribution({ release, state, change }) {
       <Where release={release} limits={limits} change={change} />
       <Bars title={`Shares of the values of ${feature.name}`} rows={rows} ordered={feature.ordered} />
       <Shares release={release} name={feature.name} rows={rows} />
+      <Elsewhere texts={spokenTable(release, [feature.name], limits, limits.length ? "total" : "all")} />
     </section>
   );
 }
@@ -62,8 +63,7 @@ export function Shares({ release, name, rows }) {
         </table>
       </div>
       <p class="small">† The margin of error is more than half of the share. est.: The margin is estimated.</p>
-      <p class="row"><DownloadButton name={name} heads={heads} rows={rows.map((row) => [row.label, row.share, row.margin, people(row.people.share), people(row.people.margin)])} />
-        <CopyButton text={location.href}>Copy a link to this view</CopyButton></p>
+      <DownloadButton name={name} heads={heads} rows={rows.map((row) => [row.label, row.share, row.margin, people(row.people.share), people(row.people.margin)])} />
     </>
   );
 }

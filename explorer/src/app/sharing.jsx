@@ -2,10 +2,11 @@
 
 import { useState } from "preact/hooks";
 
-/** Texts with a button each that copies them. */
-export function Copies({ texts }) {
+/** Texts with a button each that copies them, and a link to the view. */
+export function Elsewhere({ texts, open = false }) {
   return (
-    <div class="copies">
+    <details open={open}>
+      <summary>Ask the same elsewhere</summary>
       {Object.entries(texts).map(([name, text]) => (
         <div class="copy">
           <span class="small">{name}</span>
@@ -13,11 +14,12 @@ export function Copies({ texts }) {
           <code tabIndex={0}>{text}</code>
         </div>
       ))}
-    </div>
+      <CopyButton text={location.href}>Copy a link to this view</CopyButton>
+    </details>
   );
 }
 
-export function CopyButton({ text, name, children }) {
+function CopyButton({ text, name, children }) {
   const [said, setSaid] = useState("");
   const copy = async () => {
     setSaid((await copied(text)) ? "Copied" : "Select the text and copy it by hand");
@@ -67,16 +69,34 @@ function cell(value) {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** The command and the line of Python that give the same answer as the page. */
-export function spoken(release, text) {
-  const name = release.facts.name;
+/** The command and the line of Python that give the same answers as the page. */
+export function spoken(release, ...texts) {
+  const { name } = release.facts;
+  const many = texts.length > 1;
   return {
-    "Question": text,
-    "Command": `thresher answer ${shell(name)} ${shell(text)}`,
-    "Python": `th.load(${JSON.stringify(name)}).answer(${JSON.stringify(text)})`,
+    [many ? "Questions" : "Question"]: texts.join("\n"),
+    "Command": `thresher answer ${[name, ...texts].map(shell).join(" ")}`,
+    "Python": `th.load(${quoted(name)}).${many ? `answer_many([${texts.map(quoted).join(", ")}])` : `answer(${quoted(texts[0])})`}`,
   };
 }
 
-export function shell(word) {
+/** The same for a table. */
+export function spokenTable(release, features, limits, percent) {
+  const { name } = release.facts;
+  const where = limits.length ? release.text({ conditions: limits, r: limits.length }) : null;
+  const of = percent === "all" ? null : percent;
+  const options = [where && `--where ${shell(where)}`, of && `--percent ${of}`].filter(Boolean);
+  const words = [where && `where=${quoted(where)}`, of && `percent=${quoted(of)}`].filter(Boolean);
+  return {
+    "Command": ["thresher table", ...[name, ...features].map(shell), ...options].join(" "),
+    "Python": `th.load(${quoted(name)}).table(${[...features.map(quoted), ...words].join(", ")})`,
+  };
+}
+
+function quoted(text) {
+  return JSON.stringify(text);
+}
+
+function shell(word) {
   return `'${word.replaceAll("'", `'\\''`)}'`;
 }

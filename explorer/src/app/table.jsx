@@ -3,11 +3,9 @@
 import { useMemo } from "preact/hooks";
 import { Conditions, FeatureSelect } from "./conditions.jsx";
 import { count, inWords, isUnreliable } from "./format.js";
-import { merged } from "../engine/release.js";
-import { groupsOf } from "./groups.js";
-import { CopyButton, DownloadButton } from "./sharing.jsx";
+import { DownloadButton, Elsewhere, spokenTable } from "./sharing.jsx";
+import { tablesOf } from "./tables.js";
 
-const MOST = { rows: 30, columns: 12, layers: 8 };
 const PERCENT = { all: "of everybody", total: "of the whole table", row: "of each row", column: "of each column" };
 
 export function Table({ release, state, change }) {
@@ -53,6 +51,8 @@ function Tables({ release, rows, columns, layers, percent, where }) {
   const key = JSON.stringify([rows, columns, layers, percent, where]);
   const tables = useMemo(() => tablesOf(release, { rows, columns, layers, percent, where }), [key]);
   const names = [layers, rows, columns].filter((index) => index !== null).map((index) => release.features[index].name);
+  // The command's percentages are of the first or the last feature, in all layers together.
+  const isSpoken = layers === null || percent === "all" || percent === "total";
   const heads = [...names, "share", "margin of error (95 %)", "count", "count margin", "estimated", "unreliable"];
   const lines = tables.flatMap(({ label, grid }) => grid.flatMap(({ name, cells }) => cells.map((cell) => [
     ...(layers === null ? [] : [label]), name, cell.name, cell.share, cell.margin,
@@ -64,38 +64,10 @@ function Tables({ release, rows, columns, layers, percent, where }) {
       {tables.map((table) => <Grid key={table.label} table={table} names={names.slice(-2)} />)}
       <p class="small">Each cell: its share with its margin of error (95 %), and the number of people. est.: The margin is estimated. † The margin is more than half of the share.
         Darker cells have larger shares. Totals are answers of the release, not sums of the rounded cells.</p>
-      <p class="row"><DownloadButton name={names.join(" by ")} heads={heads} rows={lines} />
-        <CopyButton text={location.href}>Copy a link to this table</CopyButton></p>
+      <DownloadButton name={names.join(" by ")} heads={heads} rows={lines} />
+      <Elsewhere texts={isSpoken ? spokenTable(release, names, where, percent) : {}} />
     </>
   );
-}
-
-/** The cells of each table, each with its share of everybody, of its row or of its column. */
-export function tablesOf(release, { rows, columns, layers, percent, where }, most = MOST) {
-  const total = { label: "Total", codes: null };
-  const values = (index, size) => groupsOf(release, index, size, where);
-  const down = [...values(rows, most.rows), total];
-  const across = columns === null ? [total] : [...values(columns, most.columns), total];
-  const each = layers === null ? [{ label: "", codes: null }] : values(layers, most.layers);
-  const conditionsOf = (...some) => some.filter(([, group]) => group.codes).map(([feature, group]) => ({ feature, codes: group.codes }));
-  return each.map((layer) => {
-    const within = merged(conditionsOf([layers, layer]), where);
-    const grid = down.map((row) => ({
-      name: row.label,
-      cells: across.map((column) => {
-        const part = conditionsOf([rows, row], [columns, column]);
-        const whole = percent === "row" ? conditionsOf([rows, row]) : percent === "column" ? conditionsOf([columns, column]) : [];
-        const people = release.answerAll(merged(part, within));
-        const answer = percent === "all" ? people : release.answerAmong(part, merged(whole, within));
-        return {
-          name: column.label, ...answer,
-          people: people.share === null ? null : people.share * release.n,
-          peopleMargin: people.margin === null ? null : people.margin * release.n,
-        };
-      }),
-    }));
-    return { label: layer.label, grid };
-  });
 }
 
 export function Grid({ table: { label, grid }, names }) {

@@ -1,6 +1,6 @@
 // The variances of the errors of D'; mirrors src/thresher/release/sources/fitted_variances.py.
 
-import { exactly } from "./uncertainty.js";
+import { choose, exactly } from "./uncertainty.js";
 
 export class FittedVariances {
   constructor({ tables, clamped, queries, predicted, prediction, excesses, floor, constants }, sizes, oneWay) {
@@ -12,9 +12,8 @@ export class FittedVariances {
     this.excesses = new Map(excesses);
     this.covering = tables
       .filter(({ features, r }) => r === features.length)
-      .map(({ features, variance }) => ({ features: new Set(features), sum: variance * product(features.map((f) => sizes[f])) }))
-      .sort((a, b) => a.sum - b.sum);
-    this.leasts = new Map();
+      .map(({ features, variance }) => ({ features: new Set(features), precision: 1 / (variance * product(features.map((f) => sizes[f]))) }));
+    this.weights = new Map();
     this.oneWays = new Map();
     this.oneWay = oneWay;
   }
@@ -52,11 +51,11 @@ export class FittedVariances {
       for (let j = i + 1; j < k; j++) {
         const weight = hold([i, j], r - 2) - hold([i, j], r - 1);
         const both = allowed[i] * allowed[j];
-        const noise = this.least([names[i], names[j]]) * both * (1 - both);
+        const noise = this.weight([names[i], names[j]]) * both * (1 - both);
         const spreads = shares[i] * (1 - shares[i]) * shares[j] * (1 - shares[j]);
         inParts += weight ** 2 * Math.min(noise, correlation ** 2 * spreads);
       }
-    const whole = this.least(names);
+    const whole = this.weight(names);
     if (r < k || whole === Infinity) return { variance: inParts, estimated: whole === Infinity };
     const cells = product(allowed);
     return { variance: Math.min(inParts, fitted * whole * cells * (1 - cells) + excess), estimated: false };
@@ -65,7 +64,7 @@ export class FittedVariances {
   /** The variance of the share of a condition that allows so large a part of the values. */
   alone(name, part) {
     const { fitted, excess, unmeasured } = this.constants;
-    const noise = this.least([name]) * part * (1 - part);
+    const noise = this.weight([name]) * part * (1 - part);
     return noise === Infinity ? unmeasured ** 2 : fitted * noise + excess * (this.excesses.get(name) ?? 0);
   }
 
@@ -88,15 +87,16 @@ export class FittedVariances {
     return this.predicted.has(asked) ? Math.min(variance, this.prediction) : variance;
   }
 
-  /** The smallest sum of variances among the tables that have all these features; infinite if none has. */
-  least(features) {
+  /** W of some features: precisions of the tables that have them all add up; infinite if none has. */
+  weight(features) {
     const name = nameOf(features, features.length);
-    let sum = this.leasts.get(name);
-    if (sum === undefined) {
-      sum = this.covering.find((table) => features.every((feature) => table.features.has(feature)))?.sum ?? Infinity;
-      this.leasts.set(name, sum);
+    let weight = this.weights.get(name);
+    if (weight === undefined) {
+      const covering = this.covering.filter((table) => features.every((feature) => table.features.has(feature)));
+      weight = 1 / covering.reduce((sum, { precision }) => sum + precision, 0);
+      this.weights.set(name, weight);
     }
-    return sum;
+    return weight;
   }
 }
 
@@ -128,10 +128,4 @@ function queryName(conditions, r) {
 
 function product(numbers) {
   return numbers.reduce((a, b) => a * b, 1);
-}
-
-function choose(n, k) {
-  let ways = 1;
-  for (let i = 1; i <= k; i++) ways = (ways * (n - k + i)) / i;
-  return ways;
 }

@@ -46,7 +46,11 @@ export class Release {
 
   /** The share of those who meet `part` among those who meet `whole`. */
   answerAmong(part, whole) {
-    return ratio(this.answerAll(merged(part, whole)), this.answerAll(whole));
+    const both = merged(part, whole);
+    const among = this.answerAll(whole);
+    const size = (conditions) => conditions.reduce((sum, { codes }) => sum + codes.length, 0);
+    const isWhole = both.length === whole.length && size(both) === size(whole);
+    return ratio(isWhole ? among : this.answerAll(both), among);
   }
 
   /** The condition that everybody meets. */

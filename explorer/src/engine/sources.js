@@ -8,6 +8,7 @@ export function sourceOf(facts) {
   const offsets = sizes.reduce((starts, size) => [...starts, starts.at(-1) + size], [0]);
   if (facts.source === "zeros") return { answer: () => 0, answerable: () => null };
   if (facts.source === "tables") return new NoisyTables(facts.tables, sizes);
+  if (facts.source === "residuals") return new ResidualTables(facts.residuals.tables, sizes);
   return new SyntheticRows(new Rows(facts.rows, offsets), facts.corrections, sizes);
 }
 
@@ -67,6 +68,37 @@ class NoisyTables {
     if (!covering.length) return null;
     const [, named] = covering.reduce((best, other) => (other[0] < best[0] ? other : best));
     return [...features, ...named.filter((name) => !features.includes(name))];
+  }
+}
+
+/** Tables that were put together from residuals, and their margins: residual_tables.py. */
+class ResidualTables {
+  constructor(tables, sizes) {
+    this.tables = tables;
+    this.sizes = sizes;
+  }
+
+  /** A table that has some features; those with a single value need no table. */
+  having(features) {
+    const varied = features.filter((feature) => this.sizes[feature] > 1);
+    return this.tables.find((table) => varied.every((feature) => table.features.includes(feature)));
+  }
+
+  answer({ conditions, r }) {
+    const table = this.having(conditions.map(({ feature }) => feature));
+    if (!table) return null;
+    const always = conditions.filter(({ feature, codes }) => !table.features.includes(feature) && codes.length).length;
+    const allowed = table.features.map((feature) => {
+      const condition = conditions.find((other) => other.feature === feature);
+      const met = new Uint8Array(this.sizes[feature]);
+      for (const code of condition?.codes ?? []) met[code] = 1;
+      return met;
+    });
+    return Math.min(1, Math.max(0, sumOfCells(table.counts, allowed, r - always) / table.n));
+  }
+
+  answerable(features) {
+    return this.having(features) ? features : null;
   }
 }
 

@@ -11,6 +11,7 @@ export function uncertaintyOf(facts, source) {
 function variancesOf(facts, source, sizes) {
   if (facts.source === "zeros") return { of: () => ({ variance: Infinity, estimated: false }) };
   if (facts.source === "tables") return { of: (query) => ofNoisyTable(source, sizes, query) };
+  if (facts.source === "residuals") return residualVariances(facts.residuals.noise, sizes);
   return new FittedVariances(facts.variances, sizes, (feature) => source.rows.oneWay(feature, sizes[feature]));
 }
 
@@ -40,6 +41,38 @@ function ofNoisyTable(source, sizes, { conditions, r }) {
   const allowed = conditions.map(({ codes }) => codes.length);
   const cells = isCell ? 1 : cellsMeeting(features.map((feature) => sizes[feature]), allowed, r);
   return { variance: (table.sigma / table.n) ** 2 * cells, estimated: false };
+}
+
+/** The noise of every residual, times what it adds to an answer: residual_tables.py and contrasts.py. */
+function residualVariances(residuals, sizes) {
+  const name = (features) => [...features].sort((a, b) => a - b).join();
+  const noise = new Map(residuals.map((residual) => [name(residual.features), residual.noise]));
+  const of = ({ conditions, r }) => {
+    const shares = conditions.map(({ feature, codes }) => codes.length / sizes[feature]);
+    let variance = 0;
+    for (let bits = 1; bits < 1 << conditions.length; bits++) {
+      const isInside = (i) => bits & (1 << i);
+      const inside = conditions.filter((_, i) => isInside(i));
+      const outside = shares.filter((_, i) => !isInside(i));
+      const hold = byCount(outside, outside.map((share) => 1 - share));
+      const atLeast = (least) => (least <= 0 ? 1 : hold.slice(least).reduce((a, b) => a + b, 0));
+      const k = inside.length;
+      let factor = 0;
+      for (let j = 0; j <= k; j++) factor += (-1) ** (k - j) * choose(k, j) * atLeast(r - j);
+      const norm = inside.reduce((product, { feature, codes }) => product * codes.length * (1 - codes.length / sizes[feature]), 1);
+      const part = factor ** 2 * norm;
+      if (part) variance += part * (noise.get(name(inside.map(({ feature }) => feature))) ?? Infinity) ** 2;
+    }
+    return { variance, estimated: false };
+  };
+  return { of };
+}
+
+/** The number of ways to choose k of n. */
+export function choose(n, k) {
+  let ways = 1;
+  for (let i = 1; i <= k; i++) ways = (ways * (n - k + i)) / i;
+  return ways;
 }
 
 /** The probability that exactly so many of some independent conditions hold. */

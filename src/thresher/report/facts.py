@@ -13,7 +13,12 @@ from thresher.queries.ranges import range_in
 from thresher.queries.threshold import Threshold
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release import Release
-from thresher.release.sources import NoisyTables, RowsAndTables, SyntheticRows
+from thresher.release.sources import (
+    NoisyTables,
+    ResidualTables,
+    RowsAndTables,
+    SyntheticRows,
+)
 from thresher.release.uncertainty import NORMAL_95
 from thresher.schema import Schema
 from thresher.schema.feature import CLIP
@@ -40,7 +45,7 @@ def facts_of(release: Release) -> dict[str, Any]:
         "about": "about " if release.n_sigma else "",
         "counted": release.unit.counted,
         "source": release.source.kind,
-        "features": [_feature(feature) for feature in release.schema],
+        "features": [_feature(f) for f in (*release.schema, *release.schema.views)],
         "total_noise": release.n_sigma / release.n,
         "normal_95": NORMAL_95,
         "pairs": _pairs(release),
@@ -102,6 +107,8 @@ def _source(release: Release) -> dict[str, Any]:
     source, schema = release.source, release.schema
     if isinstance(source, NoisyTables):
         return {"tables": [*_noisy_tables(source, schema)]}
+    if isinstance(source, ResidualTables):
+        return {"residuals": _residuals(source)}
     if isinstance(source, SyntheticRows):
         corrections = [*_corrections(source)] if isinstance(source, RowsAndTables) else []
         return {
@@ -140,6 +147,34 @@ def _corrections(source: RowsAndTables) -> Iterator[Mapping[str, Any]]:
             "cells": np.concatenate(cells),
             "answers": np.concatenate(answers),
         }
+
+
+def _residuals(source: ResidualTables) -> Mapping[str, Any]:
+    """The noise of each residual, and the tables that are put together from all of them.
+
+    Smaller tables are margins of these, because such tables agree with each other.
+    """
+    known = [{*features} for features in source.residuals]
+    largest = [
+        Threshold(features)
+        for features in source.residuals
+        if not any({*features} < others for others in known)
+    ]
+    counted = [(threshold, source.counts(threshold)) for threshold in largest]
+    return {
+        "tables": [
+            {
+                "features": [source.schema.index(name) for name in threshold.features],
+                "n": noisy.n,
+                "counts": noisy.counts,
+            }
+            for threshold, noisy in counted
+        ],
+        "noise": [
+            {"features": [source.schema.index(name) for name in features], "noise": m.noise}
+            for features, m in source.residuals.items()
+        ],
+    }
 
 
 def _noisy_tables(source: NoisyTables, schema: Schema) -> Iterator[Mapping[str, Any]]:

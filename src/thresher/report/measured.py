@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from thresher.privacy.measurements import (
-    QueryMeasurement,
     TableMeasurement,
     measured_queries,
     measured_residuals,
@@ -26,8 +25,9 @@ def measured(release: Release) -> dict[str, Any]:
     """In words and lists: how many queries and tables, which, and how noisy."""
     queries = measured_queries(release.measurements)
     tables = measured_tables(release.measurements)
+    residuals = measured_residuals(release.measurements)
     return {
-        "words": _in_short(release, queries, tables) if release.measurements else "Nothing.",
+        "words": _in_short(release) if release.measurements else "Nothing.",
         "queries": [
             (m.query.text(release.schema), percent(m.answer), percent(m.noise))
             for m in queries[-MOST_LISTED:]
@@ -37,19 +37,24 @@ def measured(release: Release) -> dict[str, Any]:
              f"{m.sigma / release.unit.parts:.4g}", percent(m.noise))
             for m in tables[:MOST_LISTED]
         ],
-        "left_out": max(0, len(queries) - MOST_LISTED) + max(0, len(tables) - MOST_LISTED),
+        "residuals": [
+            (", ".join(m.threshold.features), m.contrasts.size,
+             f"{m.sigma / release.unit.parts:.4g}", percent(m.noise))
+            for m in residuals[:MOST_LISTED]
+        ],
+        "left_out": sum(max(0, len(some) - MOST_LISTED) for some in (queries, tables, residuals)),
     }  # fmt: skip
 
 
-def _in_short(
-    release: Release, queries: list[QueryMeasurement], tables: list[TableMeasurement]
-) -> str:
+def _in_short(release: Release) -> str:
+    queries = measured_queries(release.measurements)
+    tables = measured_tables(release.measurements)
+    residuals = measured_residuals(release.measurements)
     sigmas = [m.sigma / release.unit.parts for m in release.measurements]
     low, high = min(sigmas), max(sigmas)
     size, share = f"{low:.4g}", percent(low / release.n)
     if high > low:
         size, share = f"{size} to {high:.4g}", f"{share} to {percent(high / release.n)}"
-    residuals = measured_residuals(release.measurements)
     what = " and ".join(
         words
         for words, some in (
