@@ -39,6 +39,10 @@ LONGEST_TRIAL = 120.0
 """Seconds of a fit beyond which there is no trial: its time and memory are told, and no errors."""
 
 
+MOST_TRIED = 20_000
+"""Thresholds beyond which there is no trial: looking up all errors takes too long."""
+
+
 @dataclass(frozen=True)
 class Measured:
     """Measurements of one kind that a fit would make.
@@ -166,7 +170,8 @@ class Trials:
             estimate.check()
         except ResourceError as fault:
             impossible = str(fault)
-        if not impossible and estimate.seconds > LONGEST_TRIAL:
+        too_long = estimate.seconds > LONGEST_TRIAL or len(self.workload) > MOST_TRIED
+        if not impossible and too_long:
             impossible = f"a trial takes too long ({estimate}): plan a part of the workload"
         return ExpectedFit(
             budget, float(epsilon), float(delta), procedure.name, estimate, (), None, impossible
