@@ -246,7 +246,7 @@ def test_a_schema_is_written_whole_or_not_at_all(tmp_path):
 
 
 def test_an_unknown_feature_lists_what_there_is():
-    with pytest.raises(th.QueryError, match="no feature 'Age'; the schema has: age, workclass"):
+    with pytest.raises(th.QueryError, match=r"'Age'.*; the schema has: age, workclass"):
         adult_schema()["Age"]
 
 
