@@ -98,7 +98,7 @@ def load(process: int, base: str, requests: list[str], place: str) -> tuple[str,
     """Run wrk for some seconds, and say what it measured."""
     before = processor_seconds(process)
     told = wrk(base, requests, place)
-    spent = (processor_seconds(process) - before) / served_in(told)
+    spent = (processor_seconds(process) - before) / max(1, served_in(told))
     rate = float(re.search(r"Requests/sec:\s*([\d.]+)", told)[1])
     median, slow = (re.search(rf"{share}%\s+([\d.]+\w+)", told)[1] for share in (50, 99))
     refused = re.search(r"Non-2xx or 3xx responses: (\d+)", told)
@@ -121,17 +121,8 @@ def wrk(base: str, requests: list[str], place: str) -> str:
         "function request()\n  made = made or make()\n"
         "  at = at % #made + 1\n  return made[at]\nend\n"
     )
-    command = [
-        "wrk",
-        "-t1",
-        f"-c{CONNECTIONS}",
-        f"-d{SECONDS}s",
-        "--latency",
-        "-s",
-        str(script),
-        base,
-    ]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    run = f"wrk -t1 -c{CONNECTIONS} -d{SECONDS}s --timeout 10s --latency -s {script} {base}"
+    return subprocess.run(run.split(), capture_output=True, text=True, check=True).stdout
 
 
 def remember(process: int, base: str, requests: list[str], place: str) -> None:

@@ -17,7 +17,9 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(ROOT.glob("*.md")) + sorted(DOCS.rglob("*.md"))
 RUN = [ROOT / "README.md", *sorted((DOCS / "tutorials").glob("*.md"))]
-TOPICS = ("workloads.md", "ledger.md", "input-files.md", "units.md", "choosing-epsilon.md")
+TOPICS = (
+    "workloads.md", "views.md", "ledger.md", "input-files.md", "units.md", "choosing-epsilon.md",
+)  # fmt: skip
 RUN += [DOCS / "topics" / name for name in TOPICS]
 FENCE = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")

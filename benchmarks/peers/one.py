@@ -4,6 +4,7 @@ It prints a line of JSON: what was measured, or why nothing was.
 """
 
 import json
+import re
 import resource
 import sys
 import time
@@ -35,9 +36,14 @@ def run(cell: Cell) -> dict[str, Any]:
     except th.QueryError:
         return {"status": "no answers"}
     except Exception as fault:  # whatever a peer raises is a row, not the end of the benchmark
-        return {"status": f"failed: {type(fault).__name__}: {' '.join(str(fault).split())[:120]}"}
+        return {"status": f"failed: {type(fault).__name__}: {_end_of(fault)}"}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"status": OK, **found, "cpu_seconds": seconds, "peak_megabytes": peak}
+
+
+def _end_of(fault: Exception) -> str:
+    """The end of a message, where the cause is if a peer wraps its faults; without paths."""
+    return re.sub(r"\S*/\S+", "…", " ".join(str(fault).split()))[-120:]
 
 
 if __name__ == "__main__":

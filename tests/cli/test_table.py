@@ -34,6 +34,11 @@ def test_one_feature_has_counts(release, thresher):
     ]
 
 
+def test_where_says_how_it_was_read(release, thresher):
+    done = thresher("table release town --where pay=30..40")
+    assert done.err == "thresher: pay=30..40 was read as all of: pay=25..50: bins end there\n"
+
+
 def test_json_has_the_cells(release, thresher):
     cells = thresher("table release town pay --json").json["cells"]
     assert len(cells) == 4 * 5

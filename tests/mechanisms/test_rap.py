@@ -60,6 +60,20 @@ def test_the_first_round_selects_the_worst_queries(selection, records, workload)
     assert sorted(errors[workload.id_of(query)] for query in chosen) == worst
 
 
+def test_queries_that_are_spread_are_of_different_thresholds(records, workload):
+    """And all of the budget is spent, though K is larger than the number of thresholds."""
+    many = len(workload) + 2
+    rap = RAP(rho=1, rounds=3, queries_per_round=many, synthetic_rows=30, selection="spread")
+    release = fit(rap, records, workload)
+    assert release.spent == 1
+    each = len(workload)
+    named = [m.query.threshold for m in release.measurements]
+    assert len(named) == 3 * each
+    for first in range(0, 3 * each, each):
+        assert set(named[first : first + each]) == set(workload)
+    assert len({m.query for m in release.measurements}) == 3 * each
+
+
 def _at_least(odds, r):
     """The mean over rows of the chance that at least r of independent events happen."""
     counts = [np.ones_like(odds[0], dtype=float)] + [np.zeros(len(odds[0]))] * len(odds)
@@ -130,7 +144,7 @@ def test_the_noise_is_never_the_same_twice(records, workload):
         ({"seed": -1}, "seed must be a whole number of at least 0"),
         ({"seed": "x"}, "seed must be"),
         ({"optimizer": "newton"}, "optimizer must be one of accelerated, sparse, adam, softmax"),
-        ({"selection": "both"}, "selection must be 'oneshot' or 'iterative', not 'both'"),
+        ({"selection": "both"}, "selection must be 'oneshot', 'iterative' or 'spread', not 'both'"),
     ],
 )
 def test_wrong_settings(settings, words, records, workload):

@@ -51,7 +51,8 @@ def test_mistakes(text, words):
 
 def test_a_range_inside_of_a_bin_says_how_it_was_read():
     asked = parse_query("share of capital-loss=120 among sex=Female", ADULT)
-    assert "capital-loss=100..150" in asked.read_as
+    assert asked.read_as == "share of all of: capital-loss=100..150 among all of: sex=Female"
+    assert parse_query(asked.read_as, ADULT) == asked
 
 
 def test_all_of_needs_all():

@@ -17,7 +17,7 @@ import pytest
 
 import thresher as th
 from thresher.errors import ReleaseError
-from thresher.mechanisms import MECHANISMS, RAP, GaussianJoint
+from thresher.mechanisms import MECHANISMS, RAP, GaussianJoint, Residual
 from thresher.privacy import QueryMeasurement
 from thresher.privacy.randomness import InsecureSeededRandomness
 from thresher.queries import Threshold, Workload
@@ -66,9 +66,14 @@ def gaussian(records):
     return fitted(GaussianJoint(rho=2), records)
 
 
-@pytest.fixture(params=["rap", "gaussian"])
+@pytest.fixture(scope="module")
+def residual(records):
+    return fitted(Residual(rho=2), records)
+
+
+@pytest.fixture(params=["rap", "gaussian", "residual"])
 def saved(request, tmp_path):
-    """The folder of a release with rows, and of one with tables."""
+    """The folder of a release with rows, of one with tables, and of one with residuals."""
     request.getfixturevalue(request.param).save(tmp_path / "release")
     return tmp_path / "release"
 
@@ -122,7 +127,7 @@ def test_nothing_but_public_things_is_in_it(saved):
     files = sorted(saved.iterdir())
     assert {file.name for file in files} <= {
         "release.json", "schema.json", "workload.json", "measurements.csv", "tables.npz",
-        "rows.npz", "statement.json", "README.md",
+        "rows.npz", "residuals.npz", "statement.json", "README.md",
     }  # fmt: skip
     for file in files:
         assert CANARY.encode() not in file.read_bytes()

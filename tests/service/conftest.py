@@ -18,6 +18,6 @@ def releases():
 
 @pytest.fixture(scope="session")
 def client(releases):
-    limits = Limits(body=2000, queries=20, characters=200, rows=50, cells=14)
+    limits = Limits(body=2000, queries=20, characters=200, rows=50, cells=20)
     with TestClient(application(releases, limits)) as client:
         yield client

@@ -46,7 +46,11 @@ def fit(
     optimizer: Annotated[str | None, typer.Option(metavar="NAME", help=OPTIMIZERS)] = None,
     selection: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="`oneshot` (OSAS, the default) or `iterative` (AS)."),
+        typer.Option(
+            metavar="NAME",
+            help="`oneshot` (OSAS, the default), `iterative` (AS), or `spread`: at most one query "
+            "of a threshold in a round.",
+        ),
     ] = None,
     optimise: Annotated[
         str | None,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.console import plain, print_json, show
+from thresher.cli.console import plain, print_json, say, show
 from thresher.cli.options import AsJson, ReleaseFolder, usable_path
 from thresher.errors import ParameterError
+from thresher.queries.query import Query
 from thresher.release import Release, load
 from thresher.release.spreadsheet import spreadsheet_safe, write_csv
 
@@ -73,7 +74,10 @@ def table(
             f"{output}: the kind of file is told by its ending: {', '.join(ENDINGS)}"
         )
     published = load(release)
-    found = published.table(*features, where=where, percent=percent.value if percent else None)
+    kept = None if where is None else Query.parse(where, published.schema)
+    if kept is not None and kept.read_as is not None:
+        say(f"thresher: {where} was read as {kept.read_as}: bins end there")
+    found = published.table(*features, where=kept, percent=percent.value if percent else None)
     if output is not None:
         _write(found, output)
     if as_json:

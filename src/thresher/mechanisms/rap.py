@@ -3,6 +3,7 @@
 Algorithm 3, Relaxed Projection, is in `thresher.relaxed`; `Projector` calls it.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -35,7 +36,7 @@ from thresher.release.sources import SyntheticRows
 from thresher.schema import Schema
 from thresher.wording import meant
 
-Selection = Literal["oneshot", "iterative"]
+Selection = Literal["oneshot", "iterative", "spread"]
 
 BALANCE = 2.5
 """T·K is this many times √(n√ρ), where it is free. docs/how-it-works.md has the evidence."""
@@ -73,7 +74,9 @@ class RAP(Mechanism):
             and K = m is the non-adaptive case: all queries are measured and none is selected.
         synthetic_rows: n', the number of relaxed rows.
         selection: `"oneshot"` (OSAS) or `"iterative"` (AS). Both draw from the same distribution;
-            AS takes K passes over the queries where OSAS takes one.
+            AS takes K passes over the queries where OSAS takes one. `"spread"` is AS with at most
+            one query of each threshold in a round: where some values are common, the K worst
+            queries can be near-copies of one.
         optimizer: How D' is fitted; `"adam"` is the paper's way. `"softmax"` fits Softmax rows in
             place of Sparsemax rows (Liu et al. 2021); docs/accuracy-notebook.md compares them.
         seed: Seeds the random start of D', which is public and protects nothing.
@@ -126,7 +129,7 @@ class RAP(Mechanism):
         check_whole("seed", self.seed, least=0)
         if self.selection not in get_args(Selection):
             raise ParameterError(
-                f"selection must be 'oneshot' or 'iterative', not {self.selection!r}"
+                f"selection must be 'oneshot', 'iterative' or 'spread', not {self.selection!r}"
                 f"{meant(self.selection, get_args(Selection))}"
             )
         if self.optimizer not in OPTIMISERS:
@@ -185,7 +188,7 @@ class RAPProcedure:
         rounds: T.
         queries_per_round: K.
         synthetic_rows: n'.
-        selection: `"oneshot"` (Algorithm 4) or `"iterative"` (Algorithm 2).
+        selection: `"oneshot"` (Algorithm 4), `"iterative"` (Algorithm 2), or `"spread"`.
         projector: Algorithm 3. Give another one to follow D' from iteration to iteration.
         seed: Of the random start of D'.
         public: What D' starts from in place of random rows.
@@ -269,11 +272,28 @@ class RAPProcedure:
             return []
         if self.selection == "oneshot":
             return access.select(self.workload, before.table, count, excluded, rho=rho)
+        if self.selection == "spread":
+            return self._spread(access, before, excluded, rho)
         selected: list[Query] = []
         for _ in range(count):
             selected += access.select(
                 self.workload, before.table, 1, excluded + selected, rho=rho / count
             )
+        return selected
+
+    def _spread(
+        self, access: Access, before: SyntheticRows, excluded: Sequence[Query], rho: Fraction
+    ) -> list[Query]:
+        """One query after the other, each among the thresholds that have none in this round."""
+        known = Counter(query.threshold for query in excluded)
+        schema = self.workload.schema
+        open_ = [t for t in self.workload if known[t] < t.query_count(schema)]
+        count, selected = min(self.queries_per_round, len(open_)), list[Query]()
+        for _ in range(count):
+            some = Workload(schema, open_)
+            named = [query for query in excluded if query.threshold in open_]
+            selected += access.select(some, before.table, 1, named, rho=rho / count)
+            open_ = [t for t in open_ if t not in {query.threshold for query in selected}]
         return selected
 
     def _project(

@@ -41,7 +41,7 @@ FURTHEST = 10.0
 ASSUMPTION = (
     "Errors are those of the same mechanism on made-up people of this schema and number; no record "
     "was read. Real people differ: on public tables, the largest error was within a factor of 1.5 "
-    "of the forecast in about 9 of 10 fits, and the typical error in 3 of 4."
+    "of the forecast in 9 of 10 fits, and the typical error in 2 of 3."
 )
 
 

@@ -3,7 +3,7 @@
 Nothing here comes from private records. What is assumed about them: a few hidden traits drive all
 features, each feature follows one of them with some noise, shares are unequal, and some values and
 combinations never occur. The constants were chosen so that counts of cells and
-errors of fits are like those of 15 public tables (`benchmarks/forecast.py`).
+errors of fits are like those of 14 public tables (`benchmarks/forecast.py`).
 """
 
 from collections.abc import Sequence

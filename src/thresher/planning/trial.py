@@ -35,7 +35,7 @@ MOST_ASKED = 100
 
 MARGINS = ("cell_margin", "one_way_margin", "threshold_margin")
 
-LONGEST_TRIAL = 600.0
+LONGEST_TRIAL = 120.0
 """Seconds of a fit beyond which there is no trial: its time and memory are told, and no errors."""
 
 

@@ -1,7 +1,7 @@
 """A share among some people: `share of income=>50K among sex=Female, age>=25`."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from thresher.errors import QueryError
 from thresher.queries.condition import Condition
@@ -20,6 +20,7 @@ class ConditionalQuery:
     Attributes:
         among: The people that the share is of.
         both: Those of them who meet the other conditions as well.
+        read_as: How it was read, where ranges do not end with a bin; otherwise None.
 
     Example:
         >>> from thresher.data import datasets
@@ -31,11 +32,16 @@ class ConditionalQuery:
 
     among: Query
     both: Query
+    read_as: str | None = field(default=None, compare=False)
 
     @classmethod
-    def of(cls, part: Query, among: Query) -> "ConditionalQuery":
+    def of(cls, part: Query, among: Query, schema: Schema) -> "ConditionalQuery":
         """The share of those who meet one query, among those who meet another."""
-        return cls(among, all_of(among, part))
+        read_as = None
+        if part.read_as is not None or among.read_as is not None:
+            texts = (query.read_as or query.text(schema) for query in (part, among))
+            read_as = "share of {} among {}".format(*texts)
+        return cls(among, all_of(among, part), read_as)
 
     @classmethod
     def parse(cls, text: str, schema: Schema) -> "ConditionalQuery":
@@ -52,16 +58,9 @@ class ConditionalQuery:
             except QueryError as wrong:
                 fault = fault or wrong
             else:
-                return cls.of(part, among)
+                return cls.of(part, among, schema)
         assert fault is not None
         raise fault
-
-    @property
-    def read_as(self) -> str | None:
-        """How it was read, where ranges do not end with a bin."""
-        if self.both.read_as is None:
-            return None
-        return f"share of {self.both.read_as} among {self.among.read_as or 'the others'}"
 
     @property
     def threshold(self) -> Threshold:
@@ -85,11 +84,7 @@ def all_of(*queries: Query) -> Query:
         for condition in query.conditions:
             codes = wanted.setdefault(condition.feature, {*condition.codes})
             codes &= {*condition.codes}
-    read = [query.read_as for query in queries if query.read_as is not None]
-    return Query(
-        (Condition(name, codes) for name, codes in wanted.items()),
-        read_as=" and ".join(read) if read else None,
-    )
+    return Query(Condition(name, codes) for name, codes in wanted.items())
 
 
 def parse_query(text: str, schema: Schema) -> Query | ConditionalQuery:

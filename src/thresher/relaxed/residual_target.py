@@ -43,7 +43,7 @@ class ResidualTarget(TableTarget):
         schema: The features of D'.
         threshold: The marginal (r = k) over all of them.
         answers: The noisy table, as far as the residuals determine it.
-        sigma: The standard deviation of the noise in a cell, which `Residuals.largest` is about.
+        sigma: The standard deviation of the noise in a cell of this table.
         noises: For each subset of the axes whose residual counts here, the standard deviation of
             its noise in every direction, as a fraction.
 
@@ -129,12 +129,33 @@ class ResidualTarget(TableTarget):
             means[axes] = means[above].mean(axis=place, dtype=np.float64)
             copies = table.size // max(1, means[axes].size)
             misfit += self._factors[axes] * copies * float((means[axes] ** 2).sum())
+        largest = max(largest / self.sigma, self._largest(means))
         if with_pull:
             table *= np.float32(self._factors[every])
             for axes, part in self._together(means).items():
                 others = [axis for axis in every if axis not in axes]
                 table += np.expand_dims(part.astype(np.float32), others)
-        return Residuals(len(self), max(misfit, 0.0), largest / self.sigma), table
+        return Residuals(len(self), max(misfit, 0.0), largest), table
+
+    def _largest(self, means: Mapping[Axes, NDArray[Any]]) -> float:
+        """The largest cell of the residuals over fewer features, in units of its noise.
+
+        They have few cells, so that a mean over all cells does not show how well they fit.
+        """
+        largest = 0.0
+        for axes, noise in self.noises.items():
+            if len(axes) == len(self._shape):
+                continue
+            residual = np.zeros([self._shape[axis] for axis in axes])
+            for kept in subsets(axes):
+                others = [place for place, axis in enumerate(axes) if axis not in kept]
+                sign = (-1) ** (len(axes) - len(kept))
+                residual += sign * np.expand_dims(means[kept], others)
+            copies = prod(self._shape) // residual.size
+            varied = prod(1.0 - 1.0 / self._shape[axis] for axis in axes)
+            cell = noise * sqrt(varied)
+            largest = max(largest, copies * float(np.abs(residual).max()) / cell)
+        return largest
 
     def _together(self, means: Mapping[Axes, NDArray[Any]]) -> dict[Axes, NDArray[Any]]:
         """Means times their factors, the smaller ones added to larger ones, which cost the least.

@@ -91,7 +91,7 @@ def ratio(part: Answer, whole: Answer) -> Answer:
         (0.2, 0.02, 100.0)
     """
     if not whole > 0.0:
-        return Answer(math.nan, None, 0.0, whole.is_estimated, part.read_as)
+        return Answer(math.nan, None, 0.0, whole.is_estimated)
     share = min(1.0, part / whole)
     margin = None
     if part.error_bar is not None and whole.error_bar is not None:
@@ -101,7 +101,7 @@ def ratio(part: Answer, whole: Answer) -> Answer:
     if part is whole:
         margin = 0.0
     is_estimated = part.is_estimated or whole.is_estimated
-    return Answer(share, margin, whole.count, is_estimated, part.read_as)
+    return Answer(share, margin, whole.count, is_estimated)
 
 
 def is_unreliable(answer: Answer) -> bool:

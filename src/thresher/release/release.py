@@ -134,7 +134,7 @@ class Release:
             among: The people that the share is of; all of its conditions must hold.
         """
         part, of = self._query(query), self._query(among)
-        return self.answer(ConditionalQuery.of(part, of))
+        return self.answer(ConditionalQuery.of(part, of, self.schema))
 
     def table(
         self,
@@ -192,19 +192,21 @@ class Release:
 
     def answer_trusted(self, queries: Iterable[Query | ConditionalQuery]) -> Iterator[Answer]:
         """The same as `answer_many`, for queries that were checked by `check` before."""
-        kept: deque[tuple[Query, ...]] = deque()
+        kept: deque[tuple[Query | ConditionalQuery, tuple[Query, ...]]] = deque()
 
         def single() -> Iterator[Query]:
             for query in queries:
-                kept.append(tuple(map(self._best_put, _parts_of(query))))
-                yield from kept[-1]
+                parts = tuple(map(self._best_put, _parts_of(query)))
+                kept.append((query, parts))
+                yield from parts
 
         shares = self.source.queries(single())
         for share in shares:
-            first, *others = kept.popleft()
+            query, (first, *others) = kept.popleft()
             answer = self._answer(first, share)
             for among in others:
                 answer = ratio(answer, self._answer(among, next(shares)))
+                answer.read_as = query.read_as
             yield answer
 
     def check(self, query: Query | ConditionalQuery) -> None:

@@ -111,6 +111,9 @@ def exactly(shares: Sequence[float], count: int) -> float:
         return 0.0
     if count == len(shares):
         return math.prod(shares)
+    if len(shares) <= 2:  # nearly all queries
+        none = math.prod([1.0 - share for share in shares])
+        return none if count == 0 else 1.0 - none - math.prod(shares)
     by_count = [1.0]
     for share in shares:
         hold = [0.0, *(share * before for before in by_count)]

@@ -45,7 +45,7 @@ def facts_of(release: Release) -> dict[str, Any]:
         "about": "about " if release.n_sigma else "",
         "counted": release.unit.counted,
         "source": release.source.kind,
-        "features": [_feature(feature) for feature in release.schema],
+        "features": [_feature(f) for f in (*release.schema, *release.schema.views)],
         "total_noise": release.n_sigma / release.n,
         "normal_95": NORMAL_95,
         "pairs": _pairs(release),

@@ -44,17 +44,14 @@ def answer_many(
 def _answered(text: str, answer: Answer) -> dict[str, Any]:
     if answer.fault is not None:
         return {"query": text, "error": {"code": CODES[422], "message": first_line(answer.fault)}}
-    return {"query": text, **numbers_of(answer), "read_as": answer.read_as}
-
-
-def numbers_of(answer: Answer) -> dict[str, Any]:
-    """A share and a count with their margins of error."""
     return {
+        "query": text,
         "answer": finite(answer),
         "error_bar": finite(answer.error_bar),
         "count": finite(answer.count),
         "count_error_bar": finite(answer.count_error_bar),
         "is_estimated": answer.is_estimated,
+        "read_as": answer.read_as,
     }
 
 

@@ -10,6 +10,7 @@ from pydantic import StringConstraints
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from thresher.release import Release
+from thresher.release.cross_table import Percent
 from thresher.release.statement import statement_of
 from thresher.service import answers, models
 from thresher.service.desk import Desk, as_json
@@ -150,10 +151,11 @@ def _answers(desk: Desk, limits: Limits) -> APIRouter:
         where: Annotated[
             str | None, text, Query(description="Conditions that all hold, to count nobody else.")
         ] = None,
+        percent: Annotated[Percent | None, Query(description="What percentages are of.")] = None,
     ) -> Response:
-        """The shares of all combinations of the values of some features."""
+        """Shares and counts by one, two or three features, with totals and margins of error."""
         return await desk.json(
-            release, lambda found, deadline: table_of(found, feature, where, limits.cells, deadline)
+            release, lambda found, _: table_of(found, feature, where, percent, limits.cells)
         )
 
     @router.get(

@@ -28,9 +28,10 @@ class Listing(BaseModel):
     releases: list[Summary]
 
 
-class Numbers(BaseModel):
-    """A share and a count, with their margins of error."""
+class AnswerFound(BaseModel):
+    """The answer to a query, with its margins of error."""
 
+    query: str
     answer: float | None = Field(description="The share of people; null if it is of nobody.")
     error_bar: float | None = Field(
         description="The margin of error at 95 %; null where nothing is known about it."
@@ -38,12 +39,6 @@ class Numbers(BaseModel):
     count: float | None = Field(description="The share times `n`.")
     count_error_bar: float | None = Field(description="The margin of error of the count.")
     is_estimated: bool = Field(description="Whether the margins of error are estimates.")
-
-
-class AnswerFound(Numbers):
-    """The answer to a query."""
-
-    query: str
     read_as: str | None = Field(description="How the query was read, if not to the letter.")
 
 
@@ -60,17 +55,26 @@ class Answers(BaseModel):
     answers: list[AnswerFound | AnswerRefused]
 
 
-class Cell(Numbers):
-    """One combination of values."""
+class Cell(BaseModel):
+    """One combination of values, or a total, with margins of error at 95 %."""
 
     values: list[str] = Field(description="The labels, in the order of the features.")
+    share: float | None = Field(description="The share of all people.")
+    margin: float | None
+    count: float | None = Field(description="The share times `n`.")
+    count_margin: float | None
+    percent: float | None = Field(None, description="If percentages are asked for.")
+    percent_margin: float | None = None
+    unreliable: bool = Field(description="Whether the margin is above half of the value.")
+    estimated: bool = Field(description="Whether the margin is an estimate.")
 
 
 class Table(BaseModel):
-    """All combinations of the values of some features."""
+    """All combinations of the values of some features, and totals."""
 
     features: list[str]
     where: str | None
+    percent: str | None
     cells: list[Cell]
 
 

@@ -1,58 +1,44 @@
-"""Tables of one, two or three features: every combination of values, with its margin of error."""
+"""Tables of one, two or three features over HTTP, as `Release.table` makes them."""
 
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
 
-from thresher.errors import ParameterError, QueryError
-from thresher.queries.condition import Condition
-from thresher.queries.query import Query
+from thresher.errors import ParameterError
+from thresher.queries.naming import feature_named
 from thresher.release import Release
-from thresher.service.answers import TOGETHER, numbers_of
-from thresher.service.worker import Deadline
+from thresher.release.cross_table import Percent
+from thresher.service.answers import finite
+
+MARKS = ("unreliable", "estimated")
+"""The columns that are true or false. All others are numbers."""
 
 
 def table_of(
-    release: Release, features: Sequence[str], where: str | None, most: int, deadline: Deadline
+    release: Release, features: Sequence[str], where: str | None, percent: Percent | None, most: int
 ) -> dict[str, Any]:
-    """All cells of a table.
+    """All cells of a table, and its totals.
 
     Args:
         release: The release.
         features: Whose values are combined.
-        where: A query without `of:`, to count only people who meet all its conditions.
+        where: Conditions that all hold, to count nobody else.
+        percent: What percentages are of.
         most: The most cells.
-        deadline: When to be done.
     """
-    chosen = [release.schema[name] for name in features]
-    cells = math.prod(feature.size for feature in chosen)
+    cells = math.prod(feature_named(release.schema, name).size + 1 for name in features)
     if cells > most:
         raise ParameterError(
-            f"this table has {cells:,} cells, and the limit is {most:,}: choose fewer features"
+            f"this table has {cells:,} cells with its totals, and the limit is {most:,}: choose "
+            "fewer features"
         )
-    among = _conditions(release, where)
-    places = itertools.product(*(range(feature.size) for feature in chosen))
-    asked = ((place, Query([*map(_one_value, features, place), *among])) for place in places)
-    found: list[dict[str, Any]] = []
-    while some := list(itertools.islice(asked, TOGETHER)):
-        deadline.check()
-        release.check(some[0][1])
-        answers = release.answer_trusted(query for _, query in some)
-        for (place, _), answer in zip(some, answers, strict=True):
-            values = [f.labels[code] for f, code in zip(chosen, place, strict=True)]
-            found.append({"values": values, **numbers_of(answer)})
-    return {"features": list(features), "where": where, "cells": found}
-
-
-def _one_value(feature: str, code: int) -> Condition:
-    return Condition(feature, [code])
-
-
-def _conditions(release: Release, where: str | None) -> tuple[Condition, ...]:
-    if where is None:
-        return ()
-    query = Query.parse(where, release.schema)
-    if query.r < query.k:
-        raise QueryError("where must be conditions that all hold, such as age=25..64, sex=Female")
-    return query.conditions
+    found = release.table(*features, where=where, percent=percent)
+    labels = ([label] if len(features) == 1 else list(label) for label in found.index.tolist())
+    columns = [
+        map(bool if name in MARKS else finite, found[name].tolist()) for name in found.columns
+    ]
+    listed = [
+        {"values": values, **dict(zip(found.columns, cell, strict=True))}
+        for values, *cell in zip(labels, *columns, strict=True)
+    ]
+    return {"features": list(features), "where": where, "percent": percent, "cells": listed}

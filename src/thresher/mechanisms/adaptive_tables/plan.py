@@ -52,13 +52,13 @@ OTHER_FEATURES_PART = 8
 Without it, the future error after a history of 4 thresholds was 0.051 in place of 0.015.
 """
 
-ROUNDS_PER_FEATURE, LEAST_ROUNDS = 2, 4
-"""Rounds begin with what each would get if there were two for every feature, but at most √(n√ρ),
-and four at least. T·K of RAP grows alike.
+LEAST_ROUNDS = 4
+"""Rounds begin with what each would get if there were √(n√ρ) of them, as T·K of RAP grows, and four
+at least.
 
-From there they anneal: see `rounds`. With 1, 2 and 4 a feature, 64 marginals: ADULT at ε = 0.1 had
-(30 to 60 rounds) 0.028 to 0.036, vote 0.028, 0.027 and 0.031, without a trend. Where n√ρ is small,
-too many rounds see noise only: happiness at ε = 0.1 had 0.095 with 66, and 0.081 with 5.
+From there they anneal: see `rounds`. 256 marginals of ADULT at ε = 1 had 0.0093 with 28 rounds,
+0.0066 with 60, and 0.0070 with 43 that had begun as 83. Where n√ρ is small, too many rounds see
+noise only: happiness at ε = 0.1 had 0.095 with 66, and 0.081 with 5.
 """
 
 ROUNDS_PER_CANDIDATE = 2
@@ -309,7 +309,7 @@ class _Shares:
 
 
 def _rounds_only(workload: Workload, features: int, precision: float) -> _Shares:
-    rounds = max(LEAST_ROUNDS, min(ROUNDS_PER_FEATURE * features, ceil(sqrt(precision))))
+    rounds = max(LEAST_ROUNDS, ceil(sqrt(precision)))
     in_rounds = features * (ONE_WAY_OF_ANY if _asks_for_any(workload) else ONE_WAY)
     one_way = in_rounds / (in_rounds + rounds)
     return _Shares(one_way, rounds, TOLERANCE)

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -88,8 +88,14 @@ class FittedVariances:
         self._prediction = ((prediction_error or 0.0) / NORMAL_95) ** 2
         self._covering = _Covering(self.table_weights)
         self._one_way = cache(lambda name: _one_way(rows, schema, name))
+        self._of_queries = bool(
+            self._queries
+            or self._predicted
+            or self._clamped
+            or any(table.r < table.k for table in self._cells)
+        )
         # Streams of millions of queries pass here, and conditions recur.
-        self._share = lru_cache(REMEMBERED)(self._share_of)
+        self._alone = lru_cache(REMEMBERED)(self._alone_of)
 
     @property
     def table_weights(self) -> dict[tuple[str, ...], float]:
@@ -147,62 +153,54 @@ class FittedVariances:
 
     def of(self, query: Query) -> Variance:
         """The smallest bound."""
-        sizes = self._schema
+        met = [self._alone(condition) for condition in query.conditions]
         # A condition that everybody meets, or nobody, leaves a query about the others.
-        always = sum(len(c.codes) == sizes[c.feature].size for c in query.conditions)
-        open_ones = [c for c in query.conditions if 0 < len(c.codes) < sizes[c.feature].size]
-        r = query.r - always
-        if r <= 0 or r > len(open_ones):
+        conditions = [one for one in met if 0.0 < one.part < 1.0]
+        r = query.r - sum(one.part == 1.0 for one in met)
+        if r <= 0 or r > len(conditions):
             return Variance(0.0, is_estimated=False)
-        variance, is_estimated = self._bound(open_ones, r)
-        measured = self._of_measured(query)
+        variance, is_estimated = self._bound(conditions, r)
+        measured = self._of_measured(query) if self._of_queries else math.inf
         if measured < variance:
             return Variance(measured, is_estimated=False)
         return Variance(variance, is_estimated and measured == math.inf)
 
-    def _bound(self, conditions: list[Condition], r: int) -> tuple[float, bool]:
-        names = [c.feature for c in conditions]
-        allowed = [len(c.codes) / self._schema[c.feature].size for c in conditions]
-        alone = [self._alone(name, part) for name, part in zip(names, allowed, strict=True)]
-        shares = [_spread(self._share(c), v) for c, v in zip(conditions, alone, strict=True)]
-        k = len(names)
+    def _bound(self, conditions: list["_Alone"], r: int) -> tuple[float, bool]:
+        k = len(conditions)
+        shares = [one.share for one in conditions]
         if k > MOST_EXACT:
             shares = [sum(shares) / k] * k
         in_parts = excess = self._floor
-        for i, name in enumerate(names):
+        for i, one in enumerate(conditions):
             weight = _hold(shares, (i,), r - 1) ** 2
-            in_parts += weight * alone[i]
-            excess += weight * self._excesses.get(name, 0.0)
+            in_parts += weight * one.variance
+            excess += weight * one.excess
+        weight_of = self._covering.weight
         for i, j in combinations(range(k), 2):
             weight = _hold(shares, (i, j), r - 2) - _hold(shares, (i, j), r - 1)
-            both = allowed[i] * allowed[j]
-            noise = self._covering.weight((names[i], names[j])) * both * (1.0 - both)
+            both = conditions[i].part * conditions[j].part
+            noise = weight_of((conditions[i].name, conditions[j].name)) * both * (1.0 - both)
             spread = shares[i] * (1.0 - shares[i]) * shares[j] * (1.0 - shares[j])
             in_parts += weight**2 * min(noise, CORRELATION**2 * spread)
-        whole = self._covering.weight(tuple(names))
+        whole = weight_of(tuple([one.name for one in conditions]))
         if r < k or whole == math.inf:
             return in_parts, whole == math.inf
-        cells = math.prod(allowed)
+        cells = math.prod([one.part for one in conditions])
         return min(in_parts, FITTED * whole * cells * (1.0 - cells) + excess), False
 
-    def _alone(self, name: str, part: float) -> float:
-        """The variance of the share of a condition that allows so large a part of the values."""
-        noise = self._covering.weight((name,)) * part * (1.0 - part)
-        if noise == math.inf:
-            return UNMEASURED**2
-        return FITTED * noise + EXCESS * self._excesses.get(name, 0.0)
-
-    def _share_of(self, condition: Condition) -> float:
-        """The share of people that D' has in a condition."""
-        one_way = self._one_way(condition.feature)
-        return min(1.0, float(one_way[list(condition.codes)].sum()))
+    def _alone_of(self, condition: Condition) -> "_Alone":
+        name = condition.feature
+        part = len(condition.codes) / self._schema[name].size
+        excess = self._excesses.get(name, 0.0)
+        noise = self._covering.weight((name,)) * part * (1.0 - part) if 0.0 < part < 1.0 else 0.0
+        variance = UNMEASURED**2 if noise == math.inf else FITTED * noise + EXCESS * excess
+        share = float(self._one_way(name)[list(condition.codes)].sum())
+        least = min(math.sqrt(variance), 0.5)
+        return _Alone(name, part, variance, min(max(share, least), 1.0 - least), excess)
 
     def _of_measured(self, query: Query) -> float:
         """The bound by a measurement or prediction of the very query; infinite if there is none."""
-        conditions = query.conditions
-        if not (self._queries or self._predicted or self._clamped) and query.r == query.k:
-            return math.inf
-        asked = query.threshold
+        conditions, asked = query.conditions, query.threshold
         variance = self._queries.get(asked, {}).get(frozenset(conditions), math.inf)
         if any(len(c.codes) != 1 for c in conditions):
             return FITTED * variance
@@ -212,10 +210,22 @@ class FittedVariances:
         return min(variance, self._prediction) if asked in self._predicted else variance
 
 
-def _spread(share: float, variance: float) -> float:
-    """A share that may be as far from 0 and from 1 as its standard deviation says."""
-    least = min(math.sqrt(variance), 0.5)
-    return min(max(share, least), 1.0 - least)
+class _Alone(NamedTuple):
+    """What is known about a condition by itself.
+
+    Attributes:
+        name: Its feature.
+        part: The part of the feature's values that it allows.
+        variance: The variance of its share of people.
+        share: The share by D', but as far from 0 and from 1 as its standard deviation says.
+        excess: How far D' is from the feature's noisy shares beyond noise, squared.
+    """
+
+    name: str
+    part: float
+    variance: float
+    share: float
+    excess: float
 
 
 def _hold(shares: list[float], without: tuple[int, ...], count: int) -> float:
