@@ -9,7 +9,7 @@ import { linked, parsed } from "../src/app/state.js";
 import { Release } from "../src/engine/release.js";
 
 const numbers = (first, last) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
-const PLAIN = { kind: "categorical", ordered: false, edges: null, ends: null, open: false, unranged: [] };
+const PLAIN = { kind: "categorical", ordered: false, base: null, groups: null, edges: null, ends: null, open: false, unranged: [] };
 
 /** A feature, of which only what a test is about is said. */
 function feature(labels, told = {}) {

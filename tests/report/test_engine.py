@@ -42,6 +42,25 @@ def test_the_page_answers_as_the_command_does(name, unit, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["tables", "gaussian_joint"])
+def test_queries_about_views_are_put_as_the_command_puts_them(name, tmp_path):
+    plain = people()
+    age = plain.schema["age"]
+    schema = plain.schema.with_views([th.View.at_cuts(age, "old", [25])])
+    data = th.Records(schema, plain.columns)
+    work = th.Workload(schema, [th.Threshold(("old", "grade")), th.Threshold(("age",))])
+    release = MECHANISMS[name].fit(data, work, randomness=th.InsecureSeededRandomness(5))
+    queries = [
+        th.Query([th.Condition(first, codes), th.Condition("grade", [grade])], r)
+        for first, codes in (("old", [0]), ("age", range(5)), ("age", range(4)), ("age", [3]))
+        for grade in range(3)
+        for r in (1, 2)
+    ]
+    told = by_page(release, [as_page(query, schema) for query in queries], tmp_path)
+    for query, (*found, text) in zip(queries, told, strict=True):
+        assert found == pytest.approx(by_python(release, query), abs=1e-6), text
+
+
+@pytest.mark.parametrize("name", ["tables", "gaussian_joint"])
 def test_shares_among_some_people_are_those_of_tables_for_people(name, tmp_path):
     data = people()
     release = MECHANISMS[name].fit(

@@ -3,6 +3,7 @@
 import { written } from "./language.js";
 import { opened } from "./payload.js";
 import { ratio } from "./ratio.js";
+import { equivalents } from "./rewriting.js";
 import { sourceOf } from "./sources.js";
 import { uncertaintyOf } from "./uncertainty.js";
 
@@ -24,8 +25,12 @@ export class Release {
 
   /** The share of people who meet a query, its margin of error, and whether that is estimated. */
   answer(query) {
-    const share = this.source.answer(query);
-    return share === null ? NONE : { share, ...this.uncertainty.margin(query, share) };
+    const ways = equivalents(query, this.features)
+      .map((way) => ({ way, share: this.source.answer(way) }))
+      .filter(({ share }) => share !== null);
+    if (!ways.length) return NONE;
+    const best = ways.length === 1 ? ways[0] : this.uncertainty.best(ways);
+    return { share: best.share, ...this.uncertainty.margin(best.way, best.share) };
   }
 
   /** The same where the release answers only queries that name more features: these then allow every value. */

@@ -22,6 +22,13 @@ class Uncertainty {
     this.normal95 = normal95;
   }
 
+  /** Of queries with the same true answer, the first that is known best. */
+  best(ways) {
+    const ranked = ways.map((entry) => ({ entry, ...this.variances.of(entry.way) }));
+    const isBetter = (a, b) => (a.estimated === b.estimated ? a.variance < b.variance : !a.estimated);
+    return ranked.reduce((best, other) => (isBetter(other, best) ? other : best)).entry;
+  }
+
   /** The margin of error of an answer, null if nothing is known; and whether it is estimated. */
   margin(query, share) {
     const { variance, estimated } = this.variances.of(query);

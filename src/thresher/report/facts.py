@@ -20,7 +20,7 @@ from thresher.release.sources import (
     SyntheticRows,
 )
 from thresher.release.uncertainty import NORMAL_95
-from thresher.schema import Schema
+from thresher.schema import Schema, View
 from thresher.schema.feature import CLIP
 from thresher.schema.features import Bins, Feature, IntegerRange
 from thresher.tables import slabs_of
@@ -45,7 +45,7 @@ def facts_of(release: Release) -> dict[str, Any]:
         "about": "about " if release.n_sigma else "",
         "counted": release.unit.counted,
         "source": release.source.kind,
-        "features": [_feature(f) for f in (*release.schema, *release.schema.views)],
+        "features": [_feature(f, release.schema) for f in (*release.schema, *release.schema.views)],
         "total_noise": release.n_sigma / release.n,
         "normal_95": NORMAL_95,
         "pairs": _pairs(release),
@@ -70,12 +70,14 @@ def _asked_together(release: Release) -> Iterator[Sequence[str]]:
         yield threshold.features
 
 
-def _feature(feature: Feature) -> dict[str, Any]:
+def _feature(feature: Feature, schema: Schema) -> dict[str, Any]:
     steps = feature.size - len(feature.extra)
     clips = isinstance(feature, Bins | IntegerRange) and feature.outside == CLIP
     return {
         "name": feature.name,
         "kind": feature.kind,
+        "base": schema.index(feature.of) if isinstance(feature, View) else None,
+        "groups": list(feature.codes) if isinstance(feature, View) else None,
         "labels": list(feature.labels),
         "ordered": feature.has_order,
         "steps": steps,
