@@ -55,6 +55,8 @@ export class FittedVariances {
         const spreads = shares[i] * (1 - shares[i]) * shares[j] * (1 - shares[j]);
         inParts += weight ** 2 * Math.min(noise, correlation ** 2 * spreads);
       }
+    if (names.some((name) => this.weight([name]) === Infinity))
+      return { variance: Math.max(inParts, this.constants.unmeasured ** 2), estimated: true };
     const whole = this.weight(names);
     if (r < k || whole === Infinity) return { variance: inParts, estimated: whole === Infinity };
     const cells = product(allowed);

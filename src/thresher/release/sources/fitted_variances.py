@@ -33,7 +33,7 @@ from thresher.relaxed.rows import RelaxedRows
 from thresher.release.uncertainty import NORMAL_95, REMEMBERED, Variance, exactly
 from thresher.schema import Schema
 
-FITTED = 1.5
+FITTED = 2.0
 """The variance of an answer of D' about what was measured, in units of the variance of the noise.
 
 D' follows the noise in part, and is off by more than noise now and then.
@@ -45,10 +45,10 @@ EXCESS = 4.0
 CORRELATION = 0.09
 """The typical error of D' in the correlation of two conditions that were not measured together."""
 
-UNMEASURED = 0.5
+UNMEASURED = 0.52
 """The typical error of D' in the share of a condition of which nothing was measured.
 
-It could be any share. Only RAP leaves one-way tables out.
+It could be any share, so the margin is as wide as can be. Only RAP leaves one-way tables out.
 """
 
 MOST_EXACT = 8
@@ -182,6 +182,8 @@ class FittedVariances:
             noise = weight_of((conditions[i].name, conditions[j].name)) * both * (1.0 - both)
             spread = shares[i] * (1.0 - shares[i]) * shares[j] * (1.0 - shares[j])
             in_parts += weight**2 * min(noise, CORRELATION**2 * spread)
+        if any(one.is_unknown for one in conditions):
+            return max(in_parts, UNMEASURED**2), True
         whole = weight_of(tuple([one.name for one in conditions]))
         if r < k or whole == math.inf:
             return in_parts, whole == math.inf
@@ -196,7 +198,8 @@ class FittedVariances:
         variance = UNMEASURED**2 if noise == math.inf else FITTED * noise + EXCESS * excess
         share = float(self._one_way(name)[list(condition.codes)].sum())
         least = min(math.sqrt(variance), 0.5)
-        return _Alone(name, part, variance, min(max(share, least), 1.0 - least), excess)
+        share = min(max(share, least), 1.0 - least)
+        return _Alone(name, part, variance, share, excess, noise == math.inf)
 
     def _of_measured(self, query: Query) -> float:
         """The bound by a measurement or prediction of the very query; infinite if there is none."""
@@ -219,6 +222,7 @@ class _Alone(NamedTuple):
         variance: The variance of its share of people.
         share: The share by D', but as far from 0 and from 1 as its standard deviation says.
         excess: How far D' is from the feature's noisy shares beyond noise, squared.
+        is_unknown: Whether nothing was measured of the feature.
     """
 
     name: str
@@ -226,6 +230,7 @@ class _Alone(NamedTuple):
     variance: float
     share: float
     excess: float
+    is_unknown: bool
 
 
 def _hold(shares: list[float], without: tuple[int, ...], count: int) -> float:

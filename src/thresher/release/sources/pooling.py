@@ -29,6 +29,14 @@ class PooledTable:
     shares: npt.NDArray[np.float64]
     sigma: float
 
+    @property
+    def noise_of_total(self) -> float:
+        """The variance of the noise in the sum of all cells.
+
+        Of two tables, the one with less of it has the margin over common features with less noise.
+        """
+        return float(self.sigma**2 * self.shares.size)
+
     def with_(self, other: "PooledTable") -> "PooledTable":
         """Pooled with another measurement of the same table."""
         mine, others = self.sigma**-2, other.sigma**-2
@@ -41,14 +49,22 @@ class PooledTable:
 
 
 def pooled_marginals(measurements: Iterable[Measurement]) -> dict[frozenset[str], PooledTable]:
-    """The marginal tables among some measurements, pooled, by their sets of features."""
+    """The marginal tables among some measurements, pooled, by their sets of features.
+
+    A table is left out if a larger one knows it better: if the margin of that one has less noise.
+    """
     pooled: dict[frozenset[str], PooledTable] = {}
     for m in measured_tables(measurements):
         if m.threshold.r == m.threshold.k:
             key = frozenset(m.threshold.features)
             table = PooledTable(m.threshold.features, m.answers, m.noise)
             pooled[key] = pooled[key].with_(table) if key in pooled else table
-    return pooled
+    by_sum = sorted(pooled, key=lambda key: pooled[key].noise_of_total)
+    return {
+        key: pooled[key]
+        for key in pooled
+        if not any(key < other for other in by_sum[: by_sum.index(key)])
+    }
 
 
 def margins_of(measurement: Measurement, largest: int | None) -> list[Measurement]:
