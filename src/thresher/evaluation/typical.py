@@ -10,8 +10,10 @@ import numpy.typing as npt
 from thresher.data.exact import exact_table
 from thresher.data.known import counted_ahead
 from thresher.data.private import PrivateData
+from thresher.data.viewed import counts_of
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
+from thresher.schema import Schema
 from thresher.tables import AnswersOf, slabs_of
 from thresher.tables.listing import Listable
 from thresher.tables.slabs import SLAB_CELLS
@@ -41,28 +43,29 @@ def typical_error(answers_of: AnswersOf, records: PrivateData, workload: Workloa
         >>> round(typical_error(zeros.source.table, data, work), 3)  # half of 0.203 and 0.295 …
         0.249
     """
-    known = counted_ahead(records, (threshold.features for threshold in workload))
+    schema = workload.schema
+    known = counted_ahead(records, (schema.bases(threshold.features) for threshold in workload))
     gaps, weights = [], []
     for threshold in workload:
-        for found, weight in _gaps(answers_of, known, threshold):
+        for found, weight in _gaps(answers_of, known, threshold, schema):
             gaps.append(found)
             weights.append(np.full(len(found), weight))
     return _median(np.concatenate(gaps), np.concatenate(weights))
 
 
 def _gaps(
-    answers_of: AnswersOf, records: PrivateData, threshold: Threshold
+    answers_of: AnswersOf, records: PrivateData, threshold: Threshold, schema: Schema
 ) -> Iterator[tuple[Floats, float]]:
     """Errors of cells with people in them, and how many cells each of these stands for."""
     answers = answers_of(threshold)
     if threshold.r == threshold.k and isinstance(answers, Listable):
-        [table] = records.counts([threshold.features])
+        [table] = counts_of(records, schema, [threshold.features])
         every = ceil(len(table.cells) / MOST_CELLS)
         shares = table.counts[::every] / records.n
         yield np.abs(shares - answers.at(table.cells[::every])), float(every)
         return
-    truth, shape = exact_table(records, threshold), threshold.shape(records.schema)
-    slabs = ceil(threshold.query_count(records.schema) / SLAB_CELLS)
+    truth, shape = exact_table(records, threshold, schema), threshold.shape(schema)
+    slabs = ceil(threshold.query_count(schema) / SLAB_CELLS)
     every_slab = ceil(slabs / MOST_SLABS)
     for slab in islice(slabs_of(shape), 0, None, every_slab):
         counts = truth(slab).reshape(-1)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from thresher.data.private import PrivateData
+from thresher.data.viewed import counts_of
 from thresher.errors import QueryError, ResourceError
 from thresher.evaluation.errors import errors_of
 from thresher.evaluation.typical import typical_error
@@ -26,6 +27,7 @@ from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release import Release
+from thresher.schema import Schema
 
 TRIAL_ROWS = 300
 """Rows of D' in a trial, at the most. With 1,000, errors were the same and trials twice as long."""
@@ -223,13 +225,13 @@ def _errors(release: Release, people: PrivateData, workload: Workload) -> Expect
         one_way_margin=_margin(release, people, [((name,), 1) for name in names]),
         threshold_margin=_margin(release, people, [(t.features, t.r) for t in some if t.r < t.k]),
         by_threshold=by_threshold,
-        of_zeros=max(_commonest(people, t) for t in workload) / people.n,
+        of_zeros=max(_commonest(people, workload.schema, t) for t in workload) / people.n,
     )
 
 
-def _commonest(people: PrivateData, threshold: Threshold) -> int:
+def _commonest(people: PrivateData, schema: Schema, threshold: Threshold) -> int:
     """About the largest count of a threshold: at least that of any r of its values together."""
-    [table] = people.counts([threshold.features])
+    [table] = counts_of(people, schema, [threshold.features])
     some = islice(combinations(range(threshold.k), threshold.r), MOST_ASKED)
     return max(int(table.onto(axes).counts.max()) for axes in some)
 
@@ -240,7 +242,7 @@ def _margin(
     """The median margin of error, each asked at a cell with a middling number of people."""
     margins = []
     for features, r in asked:
-        [table] = people.counts([features])
+        [table] = counts_of(people, release.schema, [features])
         middle = np.argsort(table.counts)[len(table.counts) // 2]
         codes = np.unravel_index(int(table.cells[middle]), table.shape)
         pairs = zip(features, codes, strict=True)
