@@ -223,3 +223,31 @@ def test_the_wall_measures_the_contrasts_of_views():
     for a, b in people:
         table[view.codes[a], b] += 1
     assert np.array_equal(found.contrasts, contrasts_of(table))
+
+
+class Deceiving(int):
+    """Equal to a whole number, with the same hash, but computes otherwise."""
+
+    def __sub__(self, other):
+        return 0
+
+    def __mul__(self, other):
+        return 0
+
+    __rmul__ = __mul__
+
+
+@pytest.mark.parametrize(
+    "deceiving", [lambda sizes: np.array(sizes), lambda sizes: tuple(map(Deceiving, sizes))]
+)
+def test_nobody_outside_the_wall_can_change_a_sensitivity_that_it_remembers(deceiving):
+    """Such sizes were computed with, and what came out was remembered for whole numbers, too."""
+    sets, precisions = [(0,), (1,), (0, 1), (0, 1, 2)], (3, 5, 7, 2**39)
+    sizes = (41, 37, 5)
+    first = squared_sensitivity(sets, deceiving(sizes), precisions, Unit())
+    assert first == squared_sensitivity(sets, sizes, precisions, Unit())
+    expected = 2 * sum(
+        s * math.prod(1 - Fraction(1, sizes[i]) for i in features)
+        for features, s in zip(sets, precisions, strict=True)
+    )
+    assert first >= expected

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import thresher as th
 import thresher.privacy.scores
 from thresher.data.exact import exact_answers
 from thresher.data.records import Records
@@ -542,3 +543,14 @@ def test_two_curators_do_not_share_their_noise():
     )
     # 5,000 cells of σ ≈ 32: all alike would be a chance below 10⁻⁹⁰⁰⁰.
     assert not np.array_equal(first[0].counts, second[0].counts)
+
+
+def test_views_of_columns_that_are_too_large_to_count_together_cost_no_other_call():
+    """Such a set failed in every pass, after every payment."""
+    wide = th.Schema(th.IntegerRange(name=f"f{i}", low=0, high=9999, nulls=0) for i in range(6))
+    wide = wide.with_views(th.View.at_cuts(wide[f"f{i}"], f"v{i}", [5000]) for i in range(6))
+    data = Records(wide, [np.arange(50, dtype=np.uint16)] * 6)
+    curator = th.Curator(data, th.Budget.from_rho(1))
+    curator.will_ask(th.Workload(wide, [th.Threshold([f"v{i}" for i in range(6)])]))
+    [one] = curator.measure([th.Threshold(("f0",))], rho="1/2")
+    assert one.counts.shape == (10_000,)

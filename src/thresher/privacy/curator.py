@@ -38,6 +38,7 @@ from thresher.privacy.request import Request
 from thresher.privacy.requests import Choose, Measure, MeasureTotal, Select, SelectTable
 from thresher.privacy.residuals import MeasureResiduals
 from thresher.privacy.unit import Unit
+from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.schema import Schema, View
 from thresher.tables.sparse import MOST_CELLS
@@ -205,7 +206,8 @@ class Curator(Access):
         randomness = OfOneProcess(self._randomness, self._process)
         randomness.check()
         schema = _counted[self].schema
-        request = request.copied(schema)
+        # By its class: an instance could carry a `copied` that gives something else.
+        request = type(request).copied(request, schema)
         request.check(schema, self.unit, rho)
         if request.needs_total:
             self.known_total()
@@ -232,7 +234,9 @@ class Curator(Access):
         """
         schema = _counted[self].schema
         thresholds = copied_workload(workload, schema).thresholds
-        countable = (t for t in thresholds if t.query_count(schema) <= MOST_CELLS)
+        # Views are counted through the columns that they are about.
+        bases = ((t, Threshold(schema.bases(t.features))) for t in thresholds)
+        countable = (t for t, base in bases if base.query_count(schema) <= MOST_CELLS)
         with self._lock:
             self._feature_sets |= {threshold.features for threshold in countable}
 

@@ -17,9 +17,11 @@ at least the maximum of F.
 
 import itertools
 import math
+import operator
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from typing import SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -66,11 +68,18 @@ def squared_sensitivity(
         >>> float(squared_sensitivity([(0,)], (4, 2), (8,), Unit()))
         16.0
     """
+    # What is equal to a whole number but computes otherwise must not get into the cache.
+    places = tuple(tuple(map(_whole, features)) for features in sets)
+    plain, known = tuple(map(_whole, precisions)), tuple(map(_whole, sizes))
     # In units of 2^-shift, the sum has at most `BITS` bits, and each term is rounded up.
-    shift = BITS - (2 * sum(precisions)).bit_length()
+    shift = BITS - (2 * sum(plain)).bit_length()
     of_records = _replaced if unit.neighbours == "replace" else _added
-    total = of_records(tuple(sets), tuple(sizes), tuple(precisions), shift)
+    total = of_records(places, known, plain, shift)
     return unit.scale**2 * Fraction(total, 2**shift)
+
+
+def _whole(number: SupportsIndex) -> int:
+    return int.__int__(operator.index(number))
 
 
 def _added(sets: Sequence[Places], sizes: Places, precisions: Sequence[int], shift: int) -> int:

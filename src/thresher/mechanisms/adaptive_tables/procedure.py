@@ -227,7 +227,9 @@ class AdaptiveTablesProcedure:
         needed = [*self.plan.workload_tables, *self.plan.candidates]
         if not needed or _pairs(needed, n, schema) >= _pairs(self.workload, n, schema):
             needed = list(self.workload)
-        counted = (table for table in needed if table.query_count(schema) <= MOST_CELLS)
+        # Views are counted through the columns that they are about.
+        bases = ((table, Threshold(schema.bases(table.features))) for table in needed)
+        counted = (table for table, base in bases if base.query_count(schema) <= MOST_CELLS)
         covered = {name for table in counted for name in table.features}
         alone = [table for table in self.plan.one_way if not covered.issuperset(table.features)]
         return Workload(schema, dict.fromkeys([*needed, *alone]))
