@@ -554,3 +554,17 @@ def test_views_of_columns_that_are_too_large_to_count_together_cost_no_other_cal
     curator.will_ask(th.Workload(wide, [th.Threshold([f"v{i}" for i in range(6)])]))
     [one] = curator.measure([th.Threshold(("f0",))], rho="1/2")
     assert one.counts.shape == (10_000,)
+
+
+def test_a_view_of_the_same_name_with_other_groups_is_refused(records):
+    """The schemas' fingerprints are equal, and the answer was about other people."""
+    plain = records.schema
+    name = plain.names[0]
+    ours, theirs = (
+        plain.with_views([th.View.at_cuts(plain[name], "group", [plain[name].labels[i]])])
+        for i in (1, 2)
+    )
+    curator = th.Curator(records, th.Budget.from_rho(1), views=ours.views)
+    curator.will_ask(th.Workload(ours, [th.Threshold(("group",))]))
+    with pytest.raises(th.QueryError, match="another view 'group' than the records"):
+        curator.will_ask(th.Workload(theirs, [th.Threshold(("group",))]))

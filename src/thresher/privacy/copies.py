@@ -47,6 +47,11 @@ def copied_workload(workload: Workload, schema: Schema) -> Workload:
     if workload.schema.fingerprint != schema.fingerprint:
         raise QueryError("the workload is over another schema than the records")
     thresholds = [copied_threshold(t, schema) for t in tuple(workload.thresholds)]
+    theirs, ours = ({v.name: v for v in s.views} for s in (workload.schema, schema))
+    for name in {name for threshold in thresholds for name in threshold.features}:
+        # The fingerprint says nothing about views, and one of the same name may have other groups.
+        if theirs.get(name) != ours.get(name):
+            raise QueryError(f"the workload has another view {name!r} than the records")
     return Workload(schema, thresholds, tuple(workload.weights))
 
 
