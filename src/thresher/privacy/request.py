@@ -44,6 +44,8 @@ class Request(ABC, Generic[Result]):
     """The name of the method of `Access` that asks for this."""
     needs_total: ClassVar[bool] = True
     """Whether what counts are out of must be known."""
+    needs_cells: ClassVar[bool] = False
+    """Whether it is about cells as they are written, of records without a schema."""
 
     @abstractmethod
     def copied(self, schema: Schema) -> Self:
@@ -52,6 +54,10 @@ class Request(ABC, Generic[Result]):
     @abstractmethod
     def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
         """Refuse, by public facts alone, what cannot be served for ρ."""
+
+    def failure(self) -> Fraction:
+        """What it spends of δ: the probability of an event that ρ says nothing about."""
+        return Fraction(0)
 
     @abstractmethod
     def feature_sets(self) -> list[FeatureSet]:
@@ -86,3 +92,15 @@ class Request(ABC, Generic[Result]):
             schema: The description of the columns.
             total: What counts are out of.
         """
+
+
+class WithoutJournal(Request[Result]):
+    """A request about records without a schema: a draft is short, and has no journal."""
+
+    def saved(self, result: Result, schema: Schema) -> Saved:
+        """A Curator of such records takes no journal."""
+        raise NotImplementedError
+
+    def restored(self, saved: Saved, schema: Schema, total: int) -> Result:
+        """A Curator of such records takes no journal."""
+        raise NotImplementedError
