@@ -45,9 +45,9 @@ class Spending:
         """ρ, and what of δ goes to values of single records."""
         if (self.epsilon is None) == (self.rho is None):
             raise BudgetError("how much may be spent? Give either --rho or --epsilon")
-        delta = None if self.delta is None else Fraction(self.delta)
-        if delta is None and ledger is not None and ledger.read().delta:
-            delta = Fraction(ledger.read().delta or 0) * OF_LEDGER
+        delta = None if self.delta is None else Fraction(str(self.delta))
+        if delta is None and ledger is not None and (known := ledger.read().delta):
+            delta = Fraction(str(known)) * OF_LEDGER
         if self.epsilon is None:
             return Fraction(str(self.rho)), delta
         if delta is None:

@@ -27,6 +27,7 @@ from thresher.drafting.surveyed import Surveyed
 from thresher.errors import DataError, ParameterError
 from thresher.privacy.amounts import Amount, exact
 from thresher.privacy.budget import Budget
+from thresher.privacy.categories import SMALLEST_DELTA
 from thresher.privacy.curator import Curator
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.measurements import measured_tables
@@ -127,6 +128,8 @@ def draft_schema_privately(
         raise ParameterError(f"bins must be a whole number from 2 to 1000, not {bins!r}")
     whole, known = exact(rho, "rho"), dict(declared or {})
     failure = None if delta is None else exact(delta, "delta")
+    if failure is not None and not SMALLEST_DELTA <= failure < 1:
+        raise ParameterError("delta must lie between 1e-100 and 1; try delta=1e-9")
     if columns is not None and (unlisted := [name for name in known if name not in set(columns)]):
         raise ParameterError(f"{unlisted[0]!r} is declared, but is not among the columns")
     if ledger is not None:
