@@ -103,7 +103,8 @@ def add_noise(
         raise ParameterError(f"counts must be integers, not {counts.dtype}; pass whole counts")
     variance = variance_for(rho, sensitivity_squared)
     noise = discrete_gaussian(variance, counts.size, randomness).reshape(counts.shape)
-    return counts.astype(np.int64) + noise, sqrt(variance)
+    noise += counts.astype(np.int64, copy=False)  # in its place: a table can be large
+    return noise, sqrt(variance)
 
 
 def discrete_gaussian(
