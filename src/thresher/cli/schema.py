@@ -117,7 +117,7 @@ def draft(
 
     Example:
         thresher schema draft people.csv --output schema.json
-        thresher schema draft people.csv --private --rho 0.001 --ledger people.ledger
+        thresher schema draft people.csv --private --rho 0.001 --ledger p.ledger
     """
     if is_address(data):
         raise DataError(

@@ -282,7 +282,7 @@ def bins_for(n: int, rho: float, candidates: int) -> int:
 
     Example:
         >>> bins_for(50_000, 0.001, 1000), bins_for(2_000, 0.001, 1000), bins_for(50, 0.001, 9)
-        (16, 4, 2)
+        (16, 3, 2)
     """
     for bins in range(MOST_BINS, 2, -1):
         error = math.log(max(candidates, 2)) / math.sqrt(2 * rho / (bins - 1))
