@@ -16,6 +16,7 @@ from thresher.planning.advice import advice_on
 from thresher.planning.doubts import doubts_about
 from thresher.planning.page import page_of
 from thresher.planning.picture import lines_of
+from thresher.planning.shares import Known, Shares, shares_of
 from thresher.planning.stand_in import stand_in
 from thresher.planning.trial import ExpectedFit, Trials
 from thresher.privacy.budget import Accounting, Amount, Budget
@@ -151,6 +152,7 @@ def plan(
     ledger: Ledger | None = None,
     margin: float | None = None,
     accounting: Accounting = "tight",
+    shares: Known | None = None,
     progress: Followed = None,
 ) -> Forecast:
     """Forecast what fits would take and achieve, without any record and at no cost.
@@ -168,6 +170,8 @@ def plan(
         ledger: A ledger, to say what would be left of it.
         margin: The largest error that is wanted, as a fraction: at which ε is it met?
         accounting: How (ε, δ) is converted to ρ.
+        shares: How frequent values are, if that is public: an earlier release, or a mapping such as
+            {"sex": {"F": 0.51, "M": 0.49}}. It makes the typical error much surer.
         progress: Whether to show how far it has come, as for `fit`.
 
     Returns:
@@ -190,8 +194,9 @@ def plan(
     if not given:
         raise ParameterError("epsilon must be a number or several, such as [0.1, 1]")
     budgets = [Budget.from_epsilon(e, delta or Fraction(1, n**2), accounting) for e in given]
+    known = {} if shares is None else shares_of(shares, schema)
     return forecast(
-        budgets, mechanism or Auto(), workload, n, unit or Unit(), ledger, margin, progress
+        budgets, mechanism or Auto(), workload, n, unit or Unit(), ledger, margin, progress, known
     )
 
 
@@ -204,11 +209,13 @@ def forecast(
     ledger: Ledger | None = None,
     margin: float | None = None,
     progress: Followed = None,
+    shares: Shares | None = None,
 ) -> Forecast:
     """Forecast a fit at each of several budgets, which come from (ε, δ); see `plan`."""
     units = unit.worth(n)
-    people = [stand_in(workload.schema, units, seed) for seed in SEEDS]
-    trials = Trials(mechanism, workload, n, unit, people)
+    known = shares or {}
+    people = [stand_in(workload.schema, units, seed, known) for seed in SEEDS]
+    trials = Trials(mechanism, workload, n, unit, people, known)
     with following(progress, "planning") as follower:
         fits = [trials.untried(budget) for budget in budgets]
         expected = sum(fit.estimate.seconds for fit in fits if not fit.impossible)
