@@ -4,8 +4,8 @@ Run `python -m benchmarks.forecast [name of a table …] [--tuning]` from the ro
 Without a name it runs all tables that were not used to make the forecast (`--tuning`: those that
 were). A case is a table, a workload and an ε; each is one fit by `auto` with its default settings,
 δ = 1/n². A ratio is the forecast over what the fit had. Beside it stands a formula: the noise of
-the joint Gaussian mechanism, σ·√(2 ln m) for the largest of m errors and 0.67·σ for the median. With `--shares`, the share of
-each value of each feature is taken for public, rounded to two digits.
+the joint Gaussian mechanism, σ·√(2 ln m) for the largest of m errors and 0.67·σ for the median.
+With `--shares`, the share of each value of each feature is taken for public, to two digits.
 """
 
 import argparse

@@ -45,6 +45,8 @@ ASSUMPTION = (
     "of the forecast in 9 of 10 fits, and the typical error in 2 of 3."
 )
 
+WITH_SHARES = " The shares of values that were given were taken for public."
+
 
 @dataclass(frozen=True)
 class Forecast:
@@ -58,6 +60,7 @@ class Forecast:
         account: What the ledger says, if one was given.
         doubts: What speaks against such a fit.
         advice: What would make it better.
+        knows_shares: Whether it was told how frequent values are.
 
     Example:
         >>> import thresher as th
@@ -76,6 +79,7 @@ class Forecast:
     account: Statement | None
     doubts: tuple[str, ...]
     advice: tuple[str, ...]
+    knows_shares: bool = False
 
     def epsilon_for(self, error: float) -> float | None:
         """The ε at which the largest error over the workload would be so small.
@@ -99,7 +103,7 @@ class Forecast:
     @property
     def assumption(self) -> str:
         """What was assumed about data that nobody has looked at."""
-        return ASSUMPTION
+        return ASSUMPTION + WITH_SHARES * self.knows_shares
 
     def left_after(self, fit: ExpectedFit) -> tuple[float, float | None] | None:
         """What would be left in the ledger after a fit, as ρ and as ε; None without a ledger."""
@@ -126,7 +130,7 @@ class Forecast:
             **wanted,
             "doubts": list(self.doubts),
             "advice": list(self.advice),
-            "assumption": ASSUMPTION,
+            "assumption": self.assumption,
         }
 
     def __str__(self) -> str:
@@ -227,7 +231,7 @@ def forecast(
         advice = tuple(advice_on(fits, trials, SEEDS[0]))
     account = None if ledger is None else ledger.read()
     doubts = tuple(doubts_about(fits, workload, units, account))
-    return Forecast(tuple(fits), workload, n, margin, account, doubts, advice)
+    return Forecast(tuple(fits), workload, n, margin, account, doubts, advice, bool(known))
 
 
 def _crossing(known: Sequence[tuple[float, float]], error: float) -> float:

@@ -51,15 +51,12 @@ def shares_of(known: Known, schema: Schema) -> Shares:
     return {name: _listed(name, labels, schema) for name, labels in known.items()}
 
 
-def read_shares(path: Path, schema: Schema) -> Shares:
-    """Shares from the folder of a release, or from a JSON file such as {"sex": {"F": 0.51}}."""
+def read_shares(path: Path) -> Known:
+    """The release in a folder, or the shares in a JSON file such as {"sex": {"F": 0.51}}."""
     if path.is_dir():
-        return shares_of(load(path), schema)
-    known = read_json(path, ParameterError)
-    try:
-        return shares_of(known, schema)
-    except (ParameterError, QueryError) as fault:
-        raise ParameterError(f"{path}: {fault}") from None
+        return load(path)
+    known: Known = read_json(path, ParameterError)
+    return known
 
 
 def _fits(release: Release, schema: Schema, name: str) -> bool:
