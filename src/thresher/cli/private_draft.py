@@ -1,11 +1,11 @@
 """What `thresher schema draft --private` does: a schema that is paid for, and can be published."""
 
-import csv
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from thresher.cli.console import Interrupted, counting, print_json, say, show, warn, working
+from thresher.cli.options import names_in
 from thresher.cli.paying import check_unit, open_ledger
 from thresher.drafting import Declared, PrivateDraft, draft_schema_privately
 from thresher.drafting.declared import Kind
@@ -158,14 +158,3 @@ def _declared(kind: Kind, text: str) -> tuple[str, Declared]:
         raise ParameterError(
             f"the range in {text!r} must be two numbers, such as {name}=0:120"
         ) from None
-
-
-def names_in(listed: str, flag: str) -> list[str]:
-    """The names in a list such as `a,b,"c, d"`."""
-    names = [name.strip() for name in next(csv.reader([listed], skipinitialspace=True), [])]
-    if not names or "" in names:
-        raise ParameterError(
-            f"{flag} must list names with commas between them, such as age,sex; a name with a "
-            "comma goes in double quotes"
-        )
-    return names

@@ -14,10 +14,11 @@ from thresher.cli.options import (
     NeighboursOption,
     Period,
     Rho,
+    names_in,
     probability,
     usable_path,
 )
-from thresher.cli.private_draft import Spending, declared_columns, draft_privately, names_in
+from thresher.cli.private_draft import Spending, declared_columns, draft_privately
 from thresher.data.drafting import draft_schema
 from thresher.data.engines.address import is_address, without_secrets
 from thresher.errors import DataError, ParameterError
