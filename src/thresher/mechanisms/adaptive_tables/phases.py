@@ -29,7 +29,9 @@ def phases_of(plan: Plan, workload: Workload, seconds: float, n: int) -> tuple[P
     after = ROUND_WORK * rounds * (tables + rounds / 2)
     one_way = ONE_WAY_SHARE * (before + after) + 1
     share = (seconds - counting) / (one_way + before + after)
-    phases = [Phase(COUNTING, counting), Phase(ONE_WAY, share * one_way)]
+    phases = [Phase(COUNTING, counting)]
+    if plan.one_way or plan.other_one_way:
+        phases.append(Phase(ONE_WAY, share * one_way))
     if tables:
         phases.append(Phase(WORKLOAD_TABLES, share * before))
     if rounds:

@@ -73,10 +73,21 @@ class ResidualPlan:
     precisions: tuple[int, ...]
 
     @classmethod
-    def of(cls, thresholds: Iterable[Threshold], schema: Schema) -> "ResidualPlan":
-        """The best precisions for the maximum error over some thresholds."""
+    def of(
+        cls, thresholds: Iterable[Threshold], schema: Schema, lower: float = 1.0
+    ) -> "ResidualPlan":
+        """The best precisions for the maximum error over some thresholds.
+
+        Args:
+            thresholds: The thresholds.
+            schema: The features.
+            lower: How many times more precise than that a residual is for each feature that it has
+                less than the largest. It is 1 if nothing is known but what is measured.
+        """
         problem = _Problem.of(list(dict.fromkeys(thresholds)), schema)
-        precisions = problem.solved()
+        most = max(map(len, problem.residuals), default=0)
+        lifted = [lower ** (most - len(residual)) for residual in problem.residuals]
+        precisions = problem.solved() * lifted
         parts = np.maximum(precisions / precisions.max(initial=1e-300), LEAST_PART)
         marginals = (
             Threshold(tuple(schema.all_names[i] for i in features))
