@@ -9,8 +9,10 @@ from thresher.mechanisms.residual import ResidualPlan
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness
 from thresher.privacy.measurements import TableMeasurement
 from thresher.queries import Threshold
+from thresher.relaxed.rows import RelaxedRows
 from thresher.release.sources import ResidualTables, joint_table, margins_of
-from thresher.release.sources.joint_tables import residuals_as_tables
+from thresher.release.sources.fitted_variances import FittedVariances
+from thresher.release.sources.joint_tables import JointTable, residuals_as_tables
 
 TABLES = [Threshold(("race", "sex", "income")), Threshold(("workclass", "sex"))]
 
@@ -44,13 +46,23 @@ def test_tables_agree(adult, residuals):
     assert three.sum(axis=(0, 2)) == pytest.approx(two.sum(axis=0))
 
 
-def test_the_largest_tables_stand_in_place_of_residuals(adult, residuals):
+def test_a_table_stands_in_place_of_each_residual(adult, residuals):
     alone = TableMeasurement(Threshold(("age",)), np.zeros(74, dtype=np.int64), 1.0, adult.n)
-    tables = residuals_as_tables([alone, *residuals], adult.schema)
-    assert tables[0] is alone
-    features = {frozenset(table.threshold.features) for table in tables[1:]}
-    assert features == {frozenset(table.features) for table in TABLES}
-    assert residuals_as_tables([alone], adult.schema) == [alone]
+    first, *tables = residuals_as_tables([alone, *residuals], adult.schema)
+    assert first is alone
+    assert [table.threshold for table in tables] == [residual.threshold for residual in residuals]
+    assert all(isinstance(table, JointTable) for table in tables)
+
+
+def test_what_is_known_of_some_features_is_the_table_over_just_these(adult, residuals):
+    """Tables from residuals repeat each other: their precisions do not add up."""
+    rows = RelaxedRows.uniform(adult.schema.sizes, 10, np.random.default_rng(0))
+    tables = residuals_as_tables(residuals, adult.schema)
+    variances = FittedVariances(adult.schema, rows, tables)
+    weights = {frozenset(m.threshold.features): m.noise**2 * m.counts.size for m in tables}
+    for names in [("sex",), ("sex", "income"), ("race", "sex", "income")]:
+        assert variances._covering.weight(names) == pytest.approx(weights[frozenset(names)])
+    assert variances._covering.weight(("workclass", "income")) == np.inf
 
 
 def test_residuals_of_tables_too_large_to_fit_are_left_out(adult, residuals):

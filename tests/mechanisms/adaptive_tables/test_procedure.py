@@ -49,7 +49,7 @@ def test_answers_are_clamped_to_a_table_that_is_too_large_to_fit(adult):
     work = th.Workload(adult.schema, [th.Threshold(("age", "education-num", "occupation"))])
     mechanism = th.AdaptiveTables(epsilon=1, synthetic_rows=20, largest_table=200)
     release = mechanism.fit(adult, work, randomness=th.InsecureSeededRandomness(0))
-    [table] = release.source.tables.values()
+    table = release.source.tables[frozenset(work[0].features)]
     noisy = table.ordered(work[0].features)
     says = dict(release.answer_all())[work[0]]
     tolerance = release.source.tolerance * table.sigma

@@ -1,6 +1,7 @@
-"""Noisy tables that are put together from measured residuals, each as if it had been measured."""
+"""Noisy tables that are put together from measured residuals."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,10 +20,17 @@ ROUNDING = 1 / 12
 """The variance of what rounding to whole counts adds to the noise."""
 
 
-def joint_table(source: ResidualTables, table: Threshold) -> TableMeasurement:
-    """One marginal table, rounded to whole counts, with the noise that each of its cells has.
+@dataclass(frozen=True, eq=False)
+class JointTable(TableMeasurement):
+    """A marginal table as if it had been measured, rounded to whole counts.
 
-    The noise of its cells is correlated, and that of tables with common features is, too.
+    The noise of its cells is correlated, and so is that of tables with common features: they say
+    nothing about these that one of them does not say.
+    """
+
+
+def joint_table(source: ResidualTables, table: Threshold) -> JointTable:
+    """One marginal table, with the noise that each of its cells has.
 
     Args:
         source: The residuals.
@@ -33,11 +41,11 @@ def joint_table(source: ResidualTables, table: Threshold) -> TableMeasurement:
     variance, _ = ResidualVariances(source).of(cell)
     sigma = float((variance * noisy.n**2 + ROUNDING) ** 0.5)
     counts = np.ascontiguousarray(np.rint(noisy.counts).astype(np.int64))
-    return TableMeasurement(table, counts, sigma, noisy.n)
+    return JointTable(table, counts, sigma, noisy.n)
 
 
 def residuals_as_tables(measurements: Iterable[Measurement], schema: Schema) -> list[Measurement]:
-    """The measurements, with the largest tables that residuals determine in place of residuals.
+    """The measurements, with the table over the same features in place of each residual.
 
     Args:
         measurements: What was measured; with each residual, those over all subsets of its features.
@@ -51,23 +59,13 @@ def residuals_as_tables(measurements: Iterable[Measurement], schema: Schema) -> 
         ...     ResidualMeasurement(Threshold(names), np.array(found), sigma=3.0, n=100)
         ...     for names, found in contrasts.items()
         ... ]
-        >>> [table] = residuals_as_tables(measured, schema)
-        >>> table.counts.tolist(), round(table.sigma, 2)
+        >>> [*alone, both] = residuals_as_tables(measured, schema)
+        >>> both.counts.tolist(), round(both.sigma, 2)
         ([[24, 16], [32, 28]], 2.14)
     """
     listed = list(measurements)
-    others: list[Measurement] = [m for m in listed if not isinstance(m, ResidualMeasurement)]
-    if len(others) == len(listed):
-        return others
     source = ResidualTables.of(listed, schema)
-    return [*others, *(joint_table(source, Threshold(names)) for names in _largest(source))]
-
-
-def _largest(source: ResidualTables) -> list[tuple[str, ...]]:
-    """The sets of features that are part of no other, in the order in which they were measured."""
-    covered = {
-        features[:i] + features[i + 1 :]
-        for features in source.residuals
-        for i in range(len(features))
-    }
-    return [features for features in source.residuals if features not in covered]
+    return [
+        joint_table(source, m.threshold) if isinstance(m, ResidualMeasurement) else m
+        for m in listed
+    ]
