@@ -63,6 +63,10 @@ ONE_WAY_TAKEN, BEFORE_ROUNDS_TAKEN, AFTER_ROUND_TAKEN, USUAL_PRECISION = 5, 40, 
 tables before the rounds, and after a round, where n√ρ is 7000 (ADULT at ε = 1). With less noise
 they take more, up to their limits."""
 
+RESIDUAL_TAKEN = Work(4e-4)
+"""What a residual of two or more features takes in each iteration before the rounds, however few
+cells it has, for the estimate."""
+
 SPARSE = 0.38
 """What a fit of D' by its nonzero entries takes of one by matrix products, for the estimate."""
 
@@ -282,6 +286,9 @@ class AdaptiveTablesProcedure:
         work += Work.stepping(width, rows).times(before + after)
         work += Work.fitting_tables(width, one_way, rows).times(SPARSE * (before + after))
         work += Work.fitting_tables(sum(fitted), len(fitted), rows).times(SPARSE * (before + after))
+        if plan.residuals is not None:
+            several = sum(marginal.k > 1 for marginal in plan.residuals.marginals)
+            work += RESIDUAL_TAKEN.times(several * before)
         work += Work.fitting_tables(chosen / 2, plan.rounds / 2, rows).times(SPARSE * after)
         memory = 12 * 4 * width * rows + 4 * cells + (1 << 29)
         return Estimate(
