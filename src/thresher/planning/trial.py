@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, islice
 from math import exp, log
@@ -18,7 +18,7 @@ from thresher.evaluation.errors import errors_of
 from thresher.evaluation.typical import typical_error
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.mechanism import Mechanism
-from thresher.planning.shares import Shares
+from thresher.planning.like import Like
 from thresher.privacy.budget import Budget, epsilon_of
 from thresher.privacy.measurements import Measurement, TableMeasurement
 from thresher.privacy.randomness import InsecureSeededRandomness
@@ -149,7 +149,7 @@ class Trials:
         n: The number of records or persons.
         unit: What the promise protects.
         people: The made-up people; a trial on each of them.
-        shares: How frequent values are, where that is publicly known.
+        like: What is publicly known about the people.
     """
 
     mechanism: Mechanism
@@ -157,7 +157,7 @@ class Trials:
     n: int
     unit: Unit
     people: Sequence[PrivateData]
-    shares: Shares = field(default_factory=dict)
+    like: Like | None = None
 
     def untried(self, budget: Budget) -> ExpectedFit:
         """What is known about a fit without any trial: its time and memory.
