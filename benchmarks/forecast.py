@@ -5,8 +5,7 @@ Without a name it runs all tables that were not used to make the forecast (`--tu
 were). A case is a table, a workload and an ε; each is one fit by `auto` with its default settings,
 δ = 1/n². A ratio is the forecast over what the fit had. Beside it stands a formula: the noise of
 the joint Gaussian mechanism, σ·√(2 ln m) for the largest of m errors and 0.67·σ for the median.
-With `--shares`, the share of each value of each feature is taken for public, to two digits. With
-`--like`, there is an earlier release: of a random half of the records, the same workload and ε = 1.
+With `--shares`, the share of each value of each feature is taken for public, to two digits.
 """
 
 import argparse
@@ -20,7 +19,6 @@ import thresher as th
 from benchmarks.tables import HELD_OUT, TUNING, load
 from thresher.evaluation.typical import typical_error
 from thresher.planning.forecast import SEEDS
-from thresher.planning.like import people_like
 from thresher.planning.stand_in import stand_in
 from thresher.planning.trial import Trials
 from thresher.privacy.budget import Budget
@@ -48,7 +46,6 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="names of tables; all if not given")
     parser.add_argument("--tuning", action="store_true", help="the tables that were used")
     parser.add_argument("--shares", action="store_true", help="shares of values are known")
-    parser.add_argument("--like", action="store_true", help="there is an earlier release")
     given = parser.parse_args()
     ratios: dict[str, list[float]] = {}
     for name in given.names or (TUNING if given.tuning else HELD_OUT):
@@ -56,9 +53,6 @@ def main() -> None:
         shares = _shares(data) if given.shares else None
         people = [stand_in(data.schema, data.n, seed, shares) for seed in SEEDS]
         for work in workloads(data):
-            if given.like:
-                earlier = _earlier(data, work)
-                people = [people_like(earlier, data.schema, data.n, seed) for seed in SEEDS]
             for epsilon in EPSILONS:
                 found = _ratios(data, work, epsilon, people)
                 for kind, ratio in found.items():
@@ -79,14 +73,6 @@ def _shares(data: th.Records) -> dict[str, np.ndarray]:
         counts = np.bincount(data.codes(feature.name), minlength=feature.size)
         found[feature.name] = np.array([float(f"{count / data.n:.1e}") for count in counts])
     return found
-
-
-def _earlier(data: th.Records, work: th.Workload) -> th.Release:
-    """A release of half of the records."""
-    half = np.random.default_rng(7).permutation(data.n)[: data.n // 2]
-    records = th.Records(data.schema, [column[half] for column in data.columns])
-    seeded = th.InsecureSeededRandomness(11)
-    return th.Auto(epsilon=1.0).fit(records, work, randomness=seeded, progress=False)
 
 
 def _ratios(

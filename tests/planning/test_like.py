@@ -7,7 +7,7 @@ import pytest
 
 import thresher as th
 from thresher.errors import ParameterError, QueryError, ThresherError
-from thresher.planning.like import people_like, read_like, shares_of
+from thresher.planning.like import read_like, shares_of
 from thresher.planning.stand_in import stand_in
 from thresher.schema import IntegerRange, Schema
 from thresher.schema.features import Categorical
@@ -41,12 +41,8 @@ def test_an_earlier_release_tells_shares(tmp_path):
     shares = shares_of(read_like(tmp_path / "earlier"), SCHEMA)
     true = np.bincount(data.codes("sex"), minlength=3) / 2000
     assert np.abs(shares["sex"] - true).max() < 0.01
-    people = people_like(release, SCHEMA, 2000, seed=1)
-    assert np.abs(np.bincount(people.codes("sex"), minlength=3) / 2000 - true).max() < 0.05
-    assert people_like(release, SCHEMA, 1_000_001, seed=1).n >= 1_000_001
     other = Schema([Categorical(name="sex", categories=("F", "M"), outside="M", nulls="M"), AGE])
     assert set(shares_of(release, other)) == {"age"}
-    assert people_like(release, other, 100, seed=1).schema == other
 
 
 @pytest.mark.parametrize(
@@ -73,7 +69,6 @@ def test_a_plan_says_that_it_was_told(tmp_path):
     plain = th.plan(SCHEMA, **options)
     assert "taken for public" in told.assumption
     assert told.as_json()["assumption"] == told.assumption
-    assert plain.assumption in told.assumption
-    assert "taken for public" not in plain.assumption
+    assert "surer if it is told" in plain.assumption
     with pytest.raises((ParameterError, QueryError)):
         th.plan(SCHEMA, like={"sex": {}}, **options)

@@ -4,7 +4,7 @@ import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from thresher.planning.like import people_like
+from thresher.planning.stand_in import stand_in
 from thresher.planning.trial import ExpectedFit, Trials
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
@@ -46,7 +46,7 @@ def advice_on(fits: Sequence[ExpectedFit], trials: Trials, seed: int) -> Iterato
         return
 
     def largest(work: Workload) -> float | None:
-        people = [people_like(trials.like, work.schema, trials.unit.worth(trials.n), seed)]
+        people = [stand_in(work.schema, trials.unit.worth(trials.n), seed, trials.shares)]
         other = dataclasses.replace(trials, workload=work, people=people)
         return other.tried(other.untried(fit.budget)).expected("largest")
 

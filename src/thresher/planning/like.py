@@ -1,25 +1,20 @@
 """What is publicly known about the people, which makes a forecast better.
 
 What a fit errs by in a typical cell depends on how people are spread over cells. A schema does not
-say that. An earlier release of these or similar people does: its synthetic records stand in for
-them. Failing that, much of it follows from how frequent each value is, and this is often published.
+say that, but much of it follows from how frequent each value is, and this is often public: from
+published tables, or from an earlier release of these or similar people.
 """
 
 from collections.abc import Mapping
 from contextlib import suppress
-from math import ceil
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from thresher.data.private import PrivateData
-from thresher.data.records import Records
 from thresher.errors import ParameterError, QueryError
 from thresher.files import read_json
-from thresher.planning.stand_in import MOST_DRAWN, Repeated, stand_in
 from thresher.queries.threshold import Threshold
-from thresher.relaxed.rounding import round_rows
 from thresher.release import Release
 from thresher.release.folder import load
 from thresher.schema import Schema
@@ -62,31 +57,6 @@ def read_like(path: Path) -> Like:
         return load(path)
     known: Like = read_json(path, ParameterError)
     return known
-
-
-def people_like(known: Like | None, schema: Schema, n: int, seed: int) -> PrivateData:
-    """Made-up people: synthetic records of an earlier release, or else by shares and traits.
-
-    A release stands in only if it has synthetic rows and all features of the schema.
-
-    Args:
-        known: What they are like.
-        schema: Their features.
-        n: How many; see `stand_in`.
-        seed: Another seed gives other people.
-    """
-    if isinstance(known, Release) and known.source.rows is not None and _has_all(known, schema):
-        times = ceil(n / MOST_DRAWN)
-        rng = np.random.default_rng(seed)
-        codes = round_rows(known.source.rows, ceil(n / times), rng)
-        people = Records(schema, [codes[:, known.schema.index(name)] for name in schema.names])
-        return people if times == 1 else Repeated(people, times)
-    return stand_in(schema, n, seed, None if known is None else shares_of(known, schema))
-
-
-def _has_all(release: Release, schema: Schema) -> bool:
-    here = set(release.schema.names)
-    return all(name in here and _fits(release, schema, name) for name in schema.names)
 
 
 def _fits(release: Release, schema: Schema, name: str) -> bool:

@@ -18,7 +18,7 @@ from thresher.evaluation.errors import errors_of
 from thresher.evaluation.typical import typical_error
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.mechanism import Mechanism
-from thresher.planning.like import Like
+from thresher.planning.like import Shares
 from thresher.privacy.budget import Budget, epsilon_of
 from thresher.privacy.measurements import Measurement, TableMeasurement
 from thresher.privacy.randomness import InsecureSeededRandomness
@@ -149,7 +149,7 @@ class Trials:
         n: The number of records or persons.
         unit: What the promise protects.
         people: The made-up people; a trial on each of them.
-        like: What is publicly known about the people.
+        shares: How frequent values are, where that is publicly known.
     """
 
     mechanism: Mechanism
@@ -157,7 +157,7 @@ class Trials:
     n: int
     unit: Unit
     people: Sequence[PrivateData]
-    like: Like | None = None
+    shares: Shares | None = None
 
     def untried(self, budget: Budget) -> ExpectedFit:
         """What is known about a fit without any trial: its time and memory.
