@@ -160,6 +160,7 @@ DAMAGE = {
     "of another version": lambda path: rewritten(path, {"version": 1}),
     "of another thresher": lambda path: rewritten(path, {"thresher": "0.0.1"}),
     "of another kind": lambda path: rewritten(path, {"format": "thresher-release"}),
+    "after more notes": lambda path: rewritten(path, {"notes": 1}),
     "kept nonsense": lambda path: rewritten(path, {"kept": "nonsense"}),
     "kept what is gone": lambda path: rewritten(path, {"kept": [1]}),
     "of another shape": lambda path: rewritten(path, {}, np.ones((3, 3), np.float32)),
@@ -191,6 +192,31 @@ def test_a_checkpoint_that_cannot_be_used_is_said_and_costs_fits_only(
     intact, again, notes = resumed(rap_of, records, pairs, other)
     assert (again, notes) == (1, [])
     assert is_same(release, intact)
+
+
+def calls_in(folder):
+    """What each call cost that a journal has."""
+    lines = (folder / "journal.jsonl").read_bytes().rstrip(b"\0").splitlines()
+    return [line["rho"] for line in map(json.loads, lines) if "verb" in line]
+
+
+@pytest.mark.parametrize("found", [0.0, 1.0])
+@pytest.mark.parametrize("stop", [2, 3])
+def test_what_a_round_found_is_not_taken_from_a_checkpoint(found, stop, records, pairs, tmp_path):
+    """A file that said that nothing was found ended a fit early, with large payments."""
+    folder, changed = tmp_path / "journal", tmp_path / "changed"
+    interrupted(annealed_of, records, pairs, folder, stop)
+    shutil.copytree(folder, changed)
+    before = calls_in(folder)
+    for path in changed.glob("fit*.npz"):
+        # What the last version had, and what this one has.
+        rewritten(path, {"notes": [[found, 1.0, 1.0, 1]] * 9})
+    intact, _, _ = resumed(annealed_of, records, pairs, folder)
+    other, _, told = resumed(annealed_of, records, pairs, changed)
+    assert len(told) == 1
+    assert is_same(intact, other)
+    assert calls_in(folder) == calls_in(changed)
+    assert calls_in(folder)[: len(before)] == before
 
 
 def test_a_checkpoint_of_another_journal_is_not_used(records, pairs, tmp_path):

@@ -563,5 +563,5 @@ def test_counts_are_replayed_for_what_was_measured_only(first, tmp_path):
 
     kept = measured(first)
     assert measured(first).counts.tolist() == kept.counts.tolist()
-    with pytest.raises(ReleaseError, match="of another run"):
+    with pytest.raises(ReleaseError, match="which makes other calls"):
         measured(Threshold(("c",) if first.k == 1 else ("b", "a")))

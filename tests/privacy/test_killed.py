@@ -291,9 +291,9 @@ def test_a_journal_that_replays_a_result_twice_is_caught(records, tmp_path_facto
         first.clear()
         honest_start(self, *args)
 
-    def same(self, saved, schema, n):
+    def same(self, saved, terms):
         first.append(saved)
-        return honest(self, first[0], schema, n)
+        return honest(self, first[0], terms)
 
     monkeypatch.setattr(Journal, "__init__", begun)
     monkeypatch.setattr(Measure, "restored", same)

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 import thresher.privacy.scores
 from thresher.data.records import Records
-from thresher.errors import BudgetError, ParameterError, ThresherError
+from thresher.errors import BudgetError, ParameterError, ResourceError, ThresherError
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness
 from thresher.privacy.requests import Measure
+from thresher.privacy.residuals import MeasureResiduals
+from thresher.privacy.unit import Unit
 from thresher.queries import Condition, Query, Threshold, Workload
 from thresher.schema import IntegerRange, Schema, View
 from thresher.schema.features import Categorical
@@ -521,3 +523,33 @@ def test_a_view_that_does_not_hold_every_value_once_is_refused_by_the_wall():
                   codes=(0, 1, 1, 7))  # fmt: skip
     with pytest.raises(ThresherError, match="view 'v'"):
         Curator(data, Budget.from_rho(1), views=[forged])
+
+
+WIDE = Schema(IntegerRange(name=f"f{i}", low=0, high=255, nulls=0) for i in range(9))
+"""Three-way tables of 2^24 cells, 128 MiB each."""
+
+
+@pytest.mark.parametrize(("tables", "served"), [(8, True), (20, False), (84, False)])
+def test_a_request_is_bounded_as_a_whole_before_it_is_paid(tables, served):
+    """Each table was, but a thousand that fit alone do not fit together."""
+    chosen = Workload.all(WIDE, 3).thresholds[:tables]
+    residuals = MeasureResiduals(chosen, (1,) * tables)
+    measured = Measure(chosen * 2, jointly=True)
+    for request in (residuals, measured):
+        if served:
+            request.check(WIDE, Unit(), Fraction(1))
+        else:
+            with pytest.raises(ResourceError, match="GiB of memory, and up to 4 GiB are allowed"):
+                request.check(WIDE, Unit(), Fraction(1))
+
+
+def test_no_more_queries_are_chosen_than_can_be_drawn():
+    curator = Curator(
+        Records(WIDE, [np.zeros(3, dtype=np.uint8)] * 9), Budget.from_rho(1),
+    )  # fmt: skip
+    work = Workload(WIDE, [Threshold(("f0", "f1", "f2"))])
+    with pytest.raises(ResourceError, match="one call chooses up to 1048576 queries"):
+        curator.select(work, always(0.0), 2**20 + 1, rho="1/2")
+    assert curator.spent == 0
+    few = Workload(WIDE, [Threshold(("f0",))])
+    assert len(curator.select(few, always(0.0), 2**20 + 1, rho="1/2")) == 256

@@ -1,6 +1,7 @@
 """Every figure at scale smoke, and the paper's parameters at scale paper."""
 
 import dataclasses
+import shutil
 from collections import Counter
 
 import numpy as np
@@ -234,6 +235,7 @@ def test_a_scale_can_leave_out_what_is_large():
     smaller = PAPER.up_to(64)
     assert smaller.thresholds.sizes == smaller.future.sizes == (1, 4, 16, 64)
     assert smaller.marginals.map_size == 64
+    assert smaller.name == "paper, |W| ≤ 64"
     assert set(FIGURES["present-error"].tasks(smaller)) < set(FIGURES["present-error"].tasks(PAPER))
     with pytest.raises(ParameterError, match="--largest"):
         PAPER.up_to(0)
@@ -295,6 +297,18 @@ def test_every_claim_has_a_verdict_and_a_figure(smoke, tmp_path):
     reproduce(["claims"], SMOKE, tmp_path, sources={}, workforce=ALONE)
     empty = pd.read_csv(tmp_path / "claims.csv")
     assert (empty["verdict"] == "not tested").sum() == len(empty) - 1
+
+
+def test_a_claim_is_judged_where_all_its_runs_are(smoke, tmp_path):
+    folder = tmp_path / "results"
+    shutil.copytree(smoke[0], folder)
+    # More repetitions than are stored: figures are not whole.
+    reproduce(["claims"], SMOKE.repeated(9), folder, sources={}, workforce=ALONE)
+    found = pd.read_csv(folder / "claims.csv")
+    future = found[found["figure"] == "future-error"]
+    assert set(future["verdict"]) == {"not tested"}
+    told = pd.read_csv(smoke[0] / "claims.csv")
+    assert set(told["scale"].dropna()) == {"smoke"}
 
 
 def test_printed_noise_is_a_line_of_its_own(smoke):

@@ -7,7 +7,8 @@ does not agree with the journal, or cannot be read, is not used: D' is then fitt
 
 A checkpoint is a file `fit0012.npz` (after the 12th fit) with two arrays: `columns`, D' itself, and
 `about`, a JSON text as bytes. Both follow from the results of paid calls, so they are public. What
-is paid for does not depend on D' but through `noted` numbers, which every checkpoint has.
+is paid for does not depend on D' but through `noted` numbers. These stand in the journal, and are
+part of the digest.
 """
 
 import json
@@ -28,7 +29,7 @@ from thresher.relaxed.rows import RelaxedRows
 from thresher.release.arrays import Expected, read_arrays
 from thresher.release.folder import DAMAGE, checked_rows
 
-FORMAT, VERSION = "thresher-checkpoint", 2
+FORMAT, VERSION = "thresher-checkpoint", 3
 LONGEST_ABOUT = 1 << 20
 """The most bytes of the text about a checkpoint."""
 
@@ -73,14 +74,10 @@ class CheckpointedFits(Fits):
         self._number = 0
         self._found: _Found | None = None
         self._kept: list[int] = []
-        self._notes: list[list[float]] = []
 
     def noted(self, find: Callable[[], Sequence[float]]) -> list[float]:
-        """Take the numbers from a checkpoint; or find them, for the next one to have."""
-        place = len(self._notes)
-        known = self._found.notes if self._found else []
-        self._notes.append(known[place] if place < len(known) else super().noted(find))
-        return self._notes[place]
+        """Take the numbers from the journal; or find them, and write them down there."""
+        return self._access.noted(find)
 
     def __call__(
         self, rows: RelaxedRows, fit: Callable[[], RelaxedRows], *, keep: bool = False
@@ -105,16 +102,16 @@ class CheckpointedFits(Fits):
 
     def _write(self, fitted: RelaxedRows) -> None:
         """Write a checkpoint whole or not at all, then drop those that nobody needs any more."""
-        calls = self._access.answered
+        calls, notes = self._access.answered, self._access.notes_taken
         about = {
             "format": FORMAT,
             "version": VERSION,
             "thresher": version("thresher"),
             "fit": self._number,
             "calls": calls,
-            "results": self._access.digest(calls),
+            "notes": notes,
+            "results": self._access.digest(calls, notes),
             "kept": self._kept,
-            "notes": self._notes,
         }
         text = np.frombuffer(json.dumps(about).encode(), np.uint8)
         folder = self._access.folder
@@ -134,22 +131,21 @@ class CheckpointedFits(Fits):
     def _read_all(self, rows: RelaxedRows) -> "_Found":
         """The last D' of an interrupted run, with those before it that will be looked at again."""
         if not self._access.results:
-            return _Found(0, {}, [])
+            return _Found(0, {})
         files = _files(self._access.folder)
         try:
             if not files:
                 raise ValueError("none")
             last = int(files[-1].stem.removeprefix("fit"))
             about, columns = self._read(last, rows)
-            notes = [[float(number) for number in note] for note in about["notes"]]
             earlier = {int(number) for number in about["kept"] if int(number) < last}
             found = {number: self._read(number, rows)[1] for number in earlier}
         except (OSError, ThresherError, *DAMAGE):
             if self._access.answered < self._access.results:
                 words = "a checkpoint of D' that cannot be used" if files else "no checkpoint of D'"
                 self._note(f"the journal has {words}: D' is fitted again, from what was measured")
-            return _Found(0, {}, [])
-        return _Found(last, {**found, last: columns}, notes)
+            return _Found(0, {})
+        return _Found(last, {**found, last: columns})
 
     def _read(self, number: int, rows: RelaxedRows) -> tuple[dict[str, Any], RelaxedRows]:
         """A checkpoint, if it is the D' after exactly the calls that the journal has."""
@@ -159,16 +155,17 @@ class CheckpointedFits(Fits):
         }
         arrays = read_arrays(self._access.folder / _name(number), expected)
         about = json.loads(arrays["about"].tobytes())
-        calls = about["calls"]
-        if type(calls) is not int or not 0 <= calls <= self._access.results:
-            raise ValueError("it comes after calls that the journal does not have")
-        stated = {name: about[name] for name in ("format", "version", "thresher", "fit", "results")}
-        if stated != {
+        calls, notes = about["calls"], about["notes"]
+        for known, stated in ((self._access.results, calls), (self._access.notes, notes)):
+            if type(stated) is not int or not 0 <= stated <= known:
+                raise ValueError("it comes after results that the journal does not have")
+        names = ("format", "version", "thresher", "fit", "results")
+        if {name: about[name] for name in names} != {
             "format": FORMAT,
             "version": VERSION,
             "thresher": version("thresher"),
             "fit": number,
-            "results": self._access.digest(calls),
+            "results": self._access.digest(calls, notes),
         }:
             raise ValueError("it is of another run")
         # Arrays that were read cannot be written to, and kernels are compiled for those that can.
@@ -183,12 +180,10 @@ class _Found:
     Attributes:
         last: The number of the last fit whose D' is known, or 0.
         rows: D' after some of the fits, that one included.
-        notes: The numbers that were found before that fit.
     """
 
     last: int
     rows: dict[int, RelaxedRows]
-    notes: list[list[float]]
 
 
 def _name(number: int) -> str:

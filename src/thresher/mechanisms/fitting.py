@@ -167,6 +167,10 @@ class Fitting:
             # What an interrupted fit pays when it goes on belongs in the same ledger.
             "ledger": None if ledger is None else ledger.path.name,
         }
+        if views := self.workload.schema.views:
+            # As they are counted: the keys of JSON objects, and so of groups, have no order.
+            groups = json.dumps([(v.name, v.of, v.labels, v.codes) for v in views])
+            about["views"] = hashlib.sha256(groups.encode()).hexdigest()
         if self.unit != Unit():
             about["unit"] = self.unit.as_json()
         if period is not None:

@@ -34,6 +34,7 @@ def copied_query(query: Query, schema: Schema) -> Query:
     """A query of plain values."""
     if type(query) is not Query:
         raise ParameterError(f"name queries: a Query, not {query!r}")
+    query.check(schema)
     given = [(condition.feature, condition.codes) for condition in query.conditions]
     names = _names((feature for feature, _ in given), schema)
     codes = [tuple(map(operator.index, chosen)) for _, chosen in given]

@@ -12,7 +12,7 @@ factor, so that all of them together are what is left.
 
 import threading
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -24,7 +24,7 @@ from thresher.privacy.budget import Budget
 from thresher.privacy.curator import Curator, Receipt
 from thresher.privacy.journal_file import BYTES_PER_QUERY, Journal
 from thresher.privacy.measurements import TotalMeasurement
-from thresher.privacy.request import Request, Saved
+from thresher.privacy.request import Request, Saved, Terms, digest_of
 from thresher.privacy.unit import Unit
 from thresher.schema import Schema
 
@@ -63,7 +63,9 @@ class JournaledCurator(Access):
             )
         journal.bind(None if ledger is None else ledger.identity)
         curator._journals.append(journal)
-        self._pending = deque(journal.results)
+        self._pending = deque(zip(journal.results, journal.paid_before, strict=True))
+        self._notes = deque(journal.notes)
+        self._paid_elsewhere = curator.spent - journal.spent
         self._lock = threading.Lock()
         self._planned = Fraction(0)
         self._asked = False
@@ -118,9 +120,19 @@ class JournaledCurator(Access):
         """How many of them have been answered in this run, from the journal or by the Curator."""
         return len(self._journal.results) - len(self._pending)
 
-    def digest(self, calls: int) -> str:
-        """A digest of the results of the first calls, which are public."""
-        return self._journal.digest(calls)
+    @property
+    def notes(self) -> int:
+        """How many notes (see `noted`) are in the journal."""
+        return len(self._journal.notes)
+
+    @property
+    def notes_taken(self) -> int:
+        """How many of them have been asked for in this run."""
+        return len(self._journal.notes) - len(self._notes)
+
+    def digest(self, calls: int, notes: int) -> str:
+        """A digest of the results of the first calls, and of the first notes, which are public."""
+        return self._journal.digest(calls, notes)
 
     @property
     def is_only_replayed(self) -> bool:
@@ -138,8 +150,10 @@ class JournaledCurator(Access):
     def _next(self, request: Request[Result], rho: Fraction) -> Result:
         left = self.remaining
         if self._pending:
+            result = self._replayed(request, rho, *self._pending[0])
+            self._pending.popleft()
             self._planned += rho
-            return self._replayed(request, self._pending.popleft())
+            return result
         amount = self._price(rho, left)
         if not amount:
             self._planned += rho
@@ -150,33 +164,68 @@ class JournaledCurator(Access):
         with self._announced(amount, request.size()) as receipt:
             result = self._curator._carry_out(request, amount, receipt)
         self._planned += rho
-        self._record(request.verb, amount, request.saved(result, self.schema), files)
+        asked = {"verb": request.verb, "asked": digest_of(request, self.schema)}
+        self._record(asked, amount, request.saved(result, self.schema), files)
         return result
+
+    def noted(self, find: Callable[[], Sequence[float]]) -> list[float]:
+        """A few numbers that follow from the results so far, on which later calls may depend.
+
+        They stand in the journal. So a fit that goes on plans as the interrupted one did.
+
+        Args:
+            find: Finds them. It is not called if they are in the journal.
+        """
+        if not self._notes:
+            found = [*map(float, find())]
+            self._journal.note(found)
+            return found
+        calls, numbers = self._notes[0]
+        if calls != self.answered:
+            raise self._of_another_run("looks at other results")
+        self._notes.popleft()
+        return numbers
 
     def _learn_total(self, measured: TotalMeasurement) -> None:
         self._curator._learn_total(measured)
 
-    def _replayed(self, request: Request[Result], entry: dict[str, Any]) -> Result:
-        """The result of a call that is in the journal."""
-        if entry["verb"] != request.verb:
-            raise ReleaseError(
-                f"{self._journal.folder} does not fit this run, which makes other calls"
-            )
+    def _replayed(
+        self, request: Request[Result], rho: Fraction, entry: dict[str, Any], paid: Fraction
+    ) -> Result:
+        """The result of a call that is in the journal, if it is this call at this price.
+
+        Args:
+            request: The call.
+            rho: What it was planned at.
+            entry: What the journal has.
+            paid: What the calls before it cost, lost ones included.
+        """
+        asked = digest_of(request, self.schema)
+        # Journals of the first builds do not say what was asked.
+        if entry["verb"] != request.verb or entry.get("asked", asked) != asked:
+            raise self._of_another_run("makes other calls")
+        amount, had = Fraction(entry["rho"]), self.budget.rho - self._paid_elsewhere - paid
+        if amount != _scaled(rho, had, self.remaining):
+            raise self._of_another_run("pays something else for its calls")
         try:
             tables = [self._journal.table(name) for name in entry.get("files", ())]
             known = self.measured_total
             total = 0 if known is None else known.n * self.unit.parts
-            return request.restored(Saved(entry, tables), self.schema, total)
-        except (OSError, ValueError, TypeError, KeyError, StopIteration, EOFError):
+            terms = Terms(self.schema, self.unit, amount, total)
+            return request.restored(Saved(entry, tables), terms)
+        except (OSError, ValueError, TypeError, KeyError, IndexError, EOFError):
             raise ReleaseError(
                 f"{self._journal.folder} is damaged, or of another run, and cannot be resumed from"
             ) from None
+
+    def _of_another_run(self, does: str) -> ReleaseError:
+        return ReleaseError(f"{self._journal.folder} does not fit this run, which {does}")
 
     def _price(self, planned: Fraction, left: Fraction) -> Fraction:
         """What a call costs that was planned at `planned` when the plan had `left` to spend."""
         if self._curator.remaining or not self._journal.lost:
             # Without a loss the two are equal, and the call costs what was planned.
-            return planned * self._curator.remaining / left if left else planned
+            return _scaled(planned, self._curator.remaining, left)
         if any(entry["verb"] in MEASURING for entry in self._journal.results):
             return Fraction(0)
         raise BudgetError(
@@ -196,8 +245,10 @@ class JournaledCurator(Access):
                 self._journal.refuse(amount)
             raise
 
-    def _record(self, verb: str, amount: Fraction, saved: Saved, files: list[str]) -> None:
-        entry = {"verb": verb, "rho": str(amount), **saved.values}
+    def _record(
+        self, asked: dict[str, str], amount: Fraction, saved: Saved, files: list[str]
+    ) -> None:
+        entry = {**asked, "rho": str(amount), **saved.values}
         try:
             for name, counts in zip(files, saved.tables, strict=True):
                 self._journal.write_table(name, counts)
@@ -207,3 +258,8 @@ class JournaledCurator(Access):
                 f"{self._journal.folder} cannot be written: {fault.strerror}. What was paid for "
                 "last is lost; mend this, then go on with the rest (--resume)"
             ) from None
+
+
+def _scaled(planned: Fraction, remaining: Fraction, left: Fraction) -> Fraction:
+    """What is paid if `remaining` is there where the plan has `left` to spend."""
+    return planned * remaining / left if left else planned

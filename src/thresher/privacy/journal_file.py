@@ -3,9 +3,10 @@
 The file is JSON Lines. The first line says what is being fitted, and the next binds the journal to
 the ledger. Before the first result, a line binds it to the data, by a keyed fingerprint (see
 `fingerprint`). Every call has a line `{"paying": ρ}` before it is paid for, and a line with its
-result after; or a line `{"refused": ρ}` if nothing was paid. Tables of counts are in `.npy` files
-beside it, which the result names. Folder and files are readable by their owner only. The D' of fits
-may stand beside them (`thresher.mechanisms.checkpoint`); a journal does without.
+result after; or a line `{"refused": ρ}` if nothing was paid. A line `{"noted": […]}` has numbers
+that follow from the results before it, on which later calls depend. Tables of counts are in `.npy`
+files beside it, which the result names. Folder and files are readable by their owner only. The D'
+of fits may stand beside them (`thresher.mechanisms.checkpoint`); a journal does without.
 """
 
 import fcntl
@@ -40,14 +41,22 @@ class Journal:
     Args:
         folder: Where the journal is, or will be.
         about: What is being fitted; a journal of anything else is refused.
+
+    Attributes:
+        results: The calls with their results.
+        paid_before: For each of them, what all calls before it cost, lost ones included.
+        notes: Numbers that were noted, each with how many results stood before.
+        lost: What was paid for calls without a result.
     """
 
     def __init__(self, folder: str | Path, about: dict[str, Any]) -> None:
         self.folder = Path(folder)
         self._path = self.folder / "journal.jsonl"
         self.results: list[dict[str, Any]] = []
+        self.paid_before: list[Fraction] = []
+        self.notes: list[tuple[int, list[float]]] = []
         self.lost = Fraction(0)
-        self._announced = False
+        self._recorded = self._open = Fraction(0)
         self._bound: dict[str, Any] | None = None
         self._untied = False
         self._end = 0
@@ -69,7 +78,7 @@ class Journal:
 
     def __exit__(self, *fault: object) -> None:
         try:
-            if not (self.spent or self._announced):
+            if not (self.spent or self._open):
                 self._remove()
         finally:
             os.close(self._descriptor)
@@ -146,7 +155,7 @@ class Journal:
     @property
     def spent(self) -> Fraction:
         """What the calls in the journal cost, those that were lost included."""
-        return sum((Fraction(result["rho"]) for result in self.results), self.lost)
+        return self._recorded + self.lost
 
     def reserve(self, tables: Sequence[int]) -> list[str]:
         """Set room aside for the tables of the next call, of so many cells; the files' names."""
@@ -168,16 +177,16 @@ class Journal:
         """Write down that a call is about to be paid for, with room on the disk for its result."""
         try:
             self._append({"paying": str(rho)}, room)
-            self._announced = True
         except OSError as fault:
             with suppress(OSError):
                 os.ftruncate(self._descriptor, self._end)
             raise _nothing_paid(self._path, fault) from None
+        self.lost, self._open = self.lost + self._open, rho
 
     def refuse(self, rho: Fraction) -> None:
         """Write down that the call that was announced last was not paid for after all."""
         self._append({"refused": str(rho)})
-        self._announced = False
+        self._open = Fraction(0)
 
     def write_table(self, name: str, counts: Counts) -> None:
         """Write a table of the call that was announced last into the file reserved for it."""
@@ -191,8 +200,8 @@ class Journal:
         counts: Counts = np.load(self.folder / Path(name).name, allow_pickle=False)
         return counts
 
-    def digest(self, calls: int) -> str:
-        """A digest of the results of the first so many calls, with their tables."""
+    def digest(self, calls: int, notes: int) -> str:
+        """A digest of the results of the first so many calls, with their tables, and of notes."""
         while len(self._digests) <= calls:
             result = self.results[len(self._digests) - 1]
             digest = hashlib.blake2b(self._digests[-1], digest_size=DIGEST_BYTES)
@@ -202,7 +211,10 @@ class Journal:
                     while content := file.read(1 << 20):
                         digest.update(content)
             self._digests.append(digest.digest())
-        return self._digests[calls].hex()
+        noted = json.dumps(self.notes[:notes]).encode()
+        return hashlib.blake2b(
+            noted, key=self._digests[calls], digest_size=DIGEST_BYTES
+        ).hexdigest()
 
     def record(self, result: dict[str, Any]) -> None:
         """Write down the result of the call that was announced last."""
@@ -210,8 +222,20 @@ class Journal:
             self._append({"bound": self._bound})
             self._untied = False
         self._append(result)
-        self._announced = False
+        self._add(result)
+
+    def note(self, numbers: Sequence[float]) -> None:
+        """Write down numbers that follow from the results so far."""
+        try:
+            self._append({"noted": [*numbers]})
+        except OSError as fault:
+            raise _nothing_paid(self._path, fault) from None
+        self.notes.append((len(self.results), [*numbers]))
+
+    def _add(self, result: dict[str, Any]) -> None:
+        self.paid_before.append(self.spent)
         self.results.append(result)
+        self._recorded, self._open = self._recorded + Fraction(result["rho"]), Fraction(0)
 
     def _append(self, entry: dict[str, Any], room: int = 0) -> None:
         line = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
@@ -247,7 +271,6 @@ class Journal:
 
     def _replay(self, entries: list[dict[str, Any]]) -> None:
         """Match announcements with what became of them; what became of nothing is lost."""
-        open_ = Fraction(0)
         for entry in entries:
             if "bound" in entry:
                 bound = entry["bound"]
@@ -255,17 +278,19 @@ class Journal:
                 if len(bytes.fromhex(self._bound["key"])) != KEY_BYTES:
                     raise ValueError("a key of another length")
                 continue
+            if "noted" in entry:
+                self.notes.append((len(self.results), [*map(float, entry["noted"])]))
+                continue
             if "paying" in entry:
-                self.lost += open_
-                open_ = exact(entry["paying"], "rho")
+                self.lost, self._open = self.lost + self._open, exact(entry["paying"], "rho")
                 continue
             amount = exact(entry["refused"] if "refused" in entry else entry["rho"], "rho")
-            if amount != open_:
+            if amount != self._open:
                 raise ValueError("a result that was not announced")
             if "verb" in entry:
-                self.results.append(entry)
-            open_ = Fraction(0)
-        self.lost += open_
+                self._add(entry)
+            self._open = Fraction(0)
+        self.lost, self._open = self.lost + self._open, Fraction(0)
 
 
 def _renamed(header: dict[str, Any]) -> dict[str, Any]:

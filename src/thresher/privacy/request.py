@@ -5,6 +5,8 @@ counts of the records once it has been paid for, and how its result is kept in a
 back. Whoever carries out requests (the Curator, the journal) need not know which one it is.
 """
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +17,18 @@ import numpy as np
 import numpy.typing as npt
 
 from thresher.data.private import FeatureSet
+from thresher.errors import ResourceError
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.randomness import Randomness
 from thresher.privacy.unit import Unit
-from thresher.schema import Schema
+from thresher.schema import Schema, View
+from thresher.tables import MEMORY_CEILING
 
 Counts = npt.NDArray[np.int64]
 Result = TypeVar("Result")
+
+MOST_MEMORY = 2 * MEMORY_CEILING
+"""The most bytes that one request may take for its result, and on the way to it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +44,23 @@ class Saved:
     tables: Sequence[Counts] = ()
 
 
+@dataclass(frozen=True)
+class Terms:
+    """What a request was carried out under: all that its result depends on but the records.
+
+    Attributes:
+        schema: The description of the columns.
+        unit: What the promise protects.
+        rho: What was paid.
+        total: What counts are out of.
+    """
+
+    schema: Schema
+    unit: Unit
+    rho: Fraction
+    total: int
+
+
 class Request(ABC, Generic[Result]):
     """Something that can be asked about the records, for a price."""
 
@@ -44,6 +68,8 @@ class Request(ABC, Generic[Result]):
     """The name of the method of `Access` that asks for this."""
     needs_total: ClassVar[bool] = True
     """Whether what counts are out of must be known."""
+    needs_cells: ClassVar[bool] = False
+    """Whether it is about cells as they are written, of records without a schema."""
 
     @abstractmethod
     def copied(self, schema: Schema) -> Self:
@@ -52,6 +78,14 @@ class Request(ABC, Generic[Result]):
     @abstractmethod
     def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
         """Refuse, by public facts alone, what cannot be served for ρ."""
+
+    def failure(self) -> Fraction:
+        """What it spends of δ: the probability of an event that ρ says nothing about."""
+        return Fraction(0)
+
+    @abstractmethod
+    def parts(self) -> tuple[Any, ...]:
+        """All that it asks, in plain values, but for the public answers that functions give."""
 
     @abstractmethod
     def feature_sets(self) -> list[FeatureSet]:
@@ -78,11 +112,57 @@ class Request(ABC, Generic[Result]):
         """A result in the form that a journal keeps."""
 
     @abstractmethod
-    def restored(self, saved: Saved, schema: Schema, total: int) -> Result:
+    def restored(self, saved: Saved, terms: Terms) -> Result:
         """The result that `saved` was made of; a ValueError or the like if it is of another.
 
         Args:
             saved: What `saved` gave.
-            schema: The description of the columns.
-            total: What counts are out of.
+            terms: What the request was carried out under.
         """
+
+
+class WithoutJournal(Request[Result]):
+    """A request about records without a schema. A Curator of such records takes no journal."""
+
+    def parts(self) -> tuple[Any, ...]:
+        """What a journal would compare."""
+        raise NotImplementedError
+
+    def saved(self, result: Result, schema: Schema) -> Saved:
+        """What a journal would keep."""
+        raise NotImplementedError
+
+    def restored(self, saved: Saved, terms: Terms) -> Result:
+        """What a journal would read back."""
+        raise NotImplementedError
+
+
+def digest_of(request: Request[Any], schema: Schema) -> str:
+    """What tells a request from others, so that no result is taken for that of another.
+
+    Of views, the groups count with their order: a code of a view stands for a group.
+    """
+    names = {name for features in request.feature_sets() for name in features}
+    views = [
+        (view.name, view.of, view.codes, view.labels)
+        for view in (schema[name] for name in sorted(names))
+        if isinstance(view, View)
+    ]
+    said = json.dumps([request.verb, request.parts(), views])
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def check_memory(needed: int) -> None:
+    """Refuse, before anything is paid for, what might not fit into memory afterwards.
+
+    The limit is a fixed one: how much memory is free can depend on the records.
+
+    Args:
+        needed: The bytes of all arrays of a request that are there at one time, by public facts.
+    """
+    if needed > MOST_MEMORY:
+        raise ResourceError(
+            f"to measure all of this at once would take {needed / 2**30:.1f} GiB of memory, and up "
+            f"to {MOST_MEMORY >> 30} GiB are allowed: take fewer or smaller tables, or several "
+            "calls"
+        )

@@ -1,9 +1,9 @@
 """The budgeted requests: all that can be asked about the records."""
 # ruff: noqa: D102 (each method is documented once, at `Request`)
 
-import hashlib
+import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -32,7 +32,7 @@ from thresher.privacy.measurements import (
 )
 from thresher.privacy.noise import add_noise, variance_for
 from thresher.privacy.randomness import Randomness
-from thresher.privacy.request import Counts, Request, Saved
+from thresher.privacy.request import Counts, Request, Saved, Terms, check_memory
 from thresher.privacy.scores import WorkloadScores
 from thresher.privacy.searching import can_be_searched
 from thresher.privacy.selection import levelwise_selection
@@ -47,6 +47,9 @@ from thresher.tables.sparse import check_countable
 
 MOST_QUERIES = 10**13
 """Beyond this many queries whose scores cannot be searched, looking at each would take weeks."""
+
+MOST_SELECTED = 2**20
+"""The most queries that one call chooses: each is drawn on its own."""
 
 LARGEST_HANDICAP = 2**60
 """With it, and up to `unit.MOST_UNITS` records or persons, no score leaves the sampler's range."""
@@ -78,6 +81,11 @@ class Select(Request[list[Query]]):
             raise ParameterError(f"count must be a whole number of at least 1, not {self.count!r}")
         if not self.left:
             raise ParameterError("there is no query left to choose: all are excluded")
+        if self.size() > MOST_SELECTED:
+            raise ResourceError(f"one call chooses up to {MOST_SELECTED} queries: choose fewer")
+
+    def parts(self) -> tuple[Any, ...]:
+        return (*_parts_of(self.workload), self.count, [*map(parts_of_target, self.excluding)])
 
     @cached_property
     def excluded(self) -> dict[int, Counts]:
@@ -121,8 +129,12 @@ class Select(Request[list[Query]]):
     def saved(self, result: list[Query], schema: Schema) -> Saved:
         return Saved({"queries": [query.text(schema) for query in result]})
 
-    def restored(self, saved: Saved, schema: Schema, total: int) -> list[Query]:
-        return [Query.parse(text, schema) for text in saved.values["queries"]]
+    def restored(self, saved: Saved, terms: Terms) -> list[Query]:
+        chosen = [Query.parse(text, terms.schema) for text in saved.values["queries"]]
+        ids, excluded = ({*map(self.workload.id_of, some)} for some in (chosen, self.excluding))
+        if not len(chosen) == len(ids) == self.size() or ids & excluded:
+            raise ValueError("a choice from others")
+        return chosen
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +170,9 @@ class SelectTable(Request[Threshold]):
         _check_workload(workload)
         _check_walkable(workload, [self.answers_of], self.weights_of)
 
+    def parts(self) -> tuple[Any, ...]:
+        return ([*map(parts_of_target, self.candidates)], self.handicaps, self.weights_of is None)
+
     def feature_sets(self) -> list[FeatureSet]:
         return [threshold.features for threshold in self.candidates]
 
@@ -174,7 +189,7 @@ class SelectTable(Request[Threshold]):
     def saved(self, result: Threshold, schema: Schema) -> Saved:
         return Saved({"table": self.candidates.index(result)})
 
-    def restored(self, saved: Saved, schema: Schema, total: int) -> Threshold:
+    def restored(self, saved: Saved, terms: Terms) -> Threshold:
         return self.candidates[_position(saved.values["table"], len(self.candidates))]
 
 
@@ -197,7 +212,15 @@ class Measure(Request[list[Measurement]]):
     def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
         if not self.targets:
             raise ParameterError("there is nothing to measure: name at least one query or table")
-        variance_for(rho, self.squared_sensitivity(schema, unit))
+        self._variance(schema, unit, rho)
+        sizes = self.table_sizes(schema)
+        check_memory(8 * (sum(sizes) + max(sizes, default=0)))
+
+    def _variance(self, schema: Schema, unit: Unit, rho: Fraction) -> Fraction:
+        return variance_for(rho, self.squared_sensitivity(schema, unit))
+
+    def parts(self) -> tuple[Any, ...]:
+        return ([*map(parts_of_target, self.targets)], self.jointly)
 
     def squared_sensitivity(self, schema: Schema, unit: Unit) -> int:
         """How far, squared and in L2, one unit moves all counts together."""
@@ -234,23 +257,24 @@ class Measure(Request[list[Measurement]]):
     def saved(self, result: list[Measurement], schema: Schema) -> Saved:
         counts = [measured.count for measured in measured_queries(result)]
         tables = [measured.counts for measured in measured_tables(result)]
-        values = {"counts": counts, "sigmas": [m.sigma for m in result]}
-        return Saved({**values, "targets": targets_hash(self.targets)}, tables)
+        return Saved({"counts": counts, "sigmas": [m.sigma for m in result]}, tables)
 
-    def restored(self, saved: Saved, schema: Schema, total: int) -> list[Measurement]:
-        # A journal of the first build does not say what was measured.
-        if saved.values.get("targets", targets := targets_hash(self.targets)) != targets:
-            raise ValueError("the counts of something else")
-        counts, tables = iter(saved.values["counts"]), iter(saved.tables)
+    def restored(self, saved: Saved, terms: Terms) -> list[Measurement]:
+        variance = self._variance(terms.schema, terms.unit, terms.rho)
+        sigmas = [checked_sigma(kept, variance) for kept in saved.values["sigmas"]]
+        counts, tables = list(saved.values["counts"]), list(saved.tables)
         measured: list[Measurement] = []
-        for target, sigma in zip(self.targets, map(float, saved.values["sigmas"]), strict=True):
+        for target, sigma in zip(self.targets, sigmas, strict=True):
             if isinstance(target, Query):
-                measured.append(QueryMeasurement(target, int(next(counts)), sigma, total))
+                count = whole(counts.pop(0))
+                measured.append(QueryMeasurement(target, count, sigma, terms.total))
                 continue
-            table = next(tables)
-            if table.shape != target.shape(schema) or table.dtype != np.int64:
+            table = tables.pop(0)
+            if table.shape != target.shape(terms.schema) or table.dtype != np.int64:
                 raise ValueError("a table of something else")
-            measured.append(TableMeasurement(target, table, sigma, total))
+            measured.append(TableMeasurement(target, table, sigma, terms.total))
+        if counts or tables:
+            raise ValueError("the counts of something else")
         return measured
 
 
@@ -276,6 +300,9 @@ class Choose(Request[int]):
             raise ParameterError("there is nothing to choose from: give at least one candidate")
         _check_walkable(self.workload, self.candidates)
 
+    def parts(self) -> tuple[Any, ...]:
+        return (*_parts_of(self.workload), len(self.candidates))
+
     def feature_sets(self) -> list[FeatureSet]:
         return [threshold.features for threshold in self.workload]
 
@@ -293,7 +320,7 @@ class Choose(Request[int]):
     def saved(self, result: int, schema: Schema) -> Saved:
         return Saved({"chosen": result})
 
-    def restored(self, saved: Saved, schema: Schema, total: int) -> int:
+    def restored(self, saved: Saved, terms: Terms) -> int:
         return _position(saved.values["chosen"], len(self.candidates))
 
 
@@ -315,6 +342,9 @@ class MeasureTotal(Request[TotalMeasurement]):
             raise ParameterError(f"the number of {unit.counted} is public: use n, which is free")
         variance_for(rho, unit.total_squared)
 
+    def parts(self) -> tuple[Any, ...]:
+        return ()
+
     def feature_sets(self) -> list[FeatureSet]:
         return []
 
@@ -332,9 +362,10 @@ class MeasureTotal(Request[TotalMeasurement]):
     def saved(self, result: TotalMeasurement, schema: Schema) -> Saved:
         return Saved({"n": result.n, "sigma": result.sigma})
 
-    def restored(self, saved: Saved, schema: Schema, total: int) -> TotalMeasurement:
-        n, sigma = int(saved.values["n"]), float(saved.values["sigma"])
-        if n < 1 or not sigma > 0:
+    def restored(self, saved: Saved, terms: Terms) -> TotalMeasurement:
+        variance = variance_for(terms.rho, terms.unit.total_squared)
+        n, sigma = whole(saved.values["n"]), checked_sigma(saved.values["sigma"], variance)
+        if not 1 <= n <= MOST_UNITS:
             raise ValueError("no number of records")
         return TotalMeasurement(n, sigma)
 
@@ -363,12 +394,12 @@ def squared_sensitivity(
     return unit.table_squared
 
 
-def targets_hash(targets: Iterable[Query | Threshold]) -> str:
-    """What tells some targets from others, so that no count is taken for another's."""
-    digest = hashlib.sha256()
-    for target in targets:
-        digest.update(f"{target!r}\n".encode())
-    return digest.hexdigest()
+def checked_sigma(kept: Any, variance: Fraction) -> float:
+    """The σ of noise of a variance; a ValueError if a journal says something else."""
+    sigma = math.sqrt(variance)
+    if not math.isclose(float(kept), sigma, rel_tol=1e-9):
+        raise ValueError("other noise than was paid for")
+    return sigma
 
 
 def plain(number: int) -> int:
@@ -423,13 +454,33 @@ def exact_counts(counted: CountedTables, target: Query | Threshold) -> Counts:
     """The exact counts of all cells of a threshold's table, or of one query."""
     if isinstance(target, Query):
         return np.array(counted.count(target), dtype=np.int64)
-    answers = counted.answers(target)
-    parts = [answers(slab).reshape(-1) for slab in slabs_of(target.shape(counted.schema))]
-    return np.concatenate(parts).astype(np.int64).reshape(target.shape(counted.schema))
+    answers, shape = counted.answers(target), target.shape(counted.schema)
+    counts = np.empty(math.prod(shape), dtype=np.int64)
+    for slab in slabs_of(shape):
+        counts[slab.first : slab.first + slab.size] = answers(slab).reshape(-1)
+    return counts.reshape(shape)
+
+
+def whole(value: Any) -> int:
+    """A whole number that a journal keeps."""
+    if type(value) is not int:
+        raise ValueError("not a whole number")
+    return value
+
+
+def parts_of_target(target: Query | Threshold) -> tuple[Any, ...]:
+    """A query or a threshold in plain values."""
+    if isinstance(target, Query):
+        return tuple((c.feature, c.codes) for c in target.conditions), target.r
+    return target.features, target.r
+
+
+def _parts_of(workload: Workload) -> tuple[Any, ...]:
+    return [*map(parts_of_target, workload.thresholds)], workload.weights
 
 
 def _position(value: Any, length: int) -> int:
-    position = int(value)
+    position = whole(value)
     if position not in range(length):
         raise ValueError("a choice between others")
     return position

@@ -23,7 +23,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -34,8 +34,14 @@ from thresher.privacy.counted import CountedTables
 from thresher.privacy.measurements import ResidualMeasurement, contrast_count, unpacked
 from thresher.privacy.noise import discrete_gaussian, variance_for
 from thresher.privacy.randomness import Randomness
-from thresher.privacy.request import Request, Saved
-from thresher.privacy.requests import check_counted, exact_counts, plain, targets_hash
+from thresher.privacy.request import Request, Saved, Terms, check_memory
+from thresher.privacy.requests import (
+    check_counted,
+    checked_sigma,
+    exact_counts,
+    parts_of_target,
+    plain,
+)
 from thresher.privacy.residual_sensitivity import squared_sensitivity
 from thresher.privacy.unit import Unit
 from thresher.queries.threshold import Threshold
@@ -47,6 +53,9 @@ LARGEST_PRECISION = 2**40
 MOST_RESIDUALS = 2**20
 MOST_WAYS = 2**22
 """The most ways in which features of residuals can differ: 2^k for each residual of k features."""
+
+ARRAYS_PER_TABLE = 8
+"""The most arrays of the size of a table that measuring one takes at a time."""
 
 LARGEST_NORM = 2**62
 """The largest |b|² that 64 bits hold."""
@@ -82,9 +91,18 @@ class MeasureResiduals(Request[list[ResidualMeasurement]]):
                 raise ParameterError("precisions must be whole numbers from 1 to 2^40")
         for marginal in self.marginals:
             _check_marginal(marginal, schema)
+        sizes = [marginal.query_count(schema) for marginal in self.marginals]
+        check_memory(8 * (2 * sum(sizes) + ARRAYS_PER_TABLE * max(sizes)))
         squared = self._squared_sensitivity(schema, unit)
         for marginal, precision in zip(self.marginals, self.precisions, strict=True):
             variance_for(rho, squared / precision * _largest_norm(marginal.shape(schema)))
+
+    def parts(self) -> tuple[Any, ...]:
+        return ([*map(parts_of_target, self.marginals)], self.precisions)
+
+    def _variances(self, schema: Schema, unit: Unit, rho: Fraction) -> list[Fraction]:
+        squared = self._squared_sensitivity(schema, unit)
+        return [variance_for(rho, squared / precision) for precision in self.precisions]
 
     def _squared_sensitivity(self, schema: Schema, unit: Unit) -> Fraction:
         sets = [
@@ -100,15 +118,14 @@ class MeasureResiduals(Request[list[ResidualMeasurement]]):
     def run(
         self, counted: CountedTables, rho: Fraction, randomness: Randomness
     ) -> list[ResidualMeasurement]:
-        squared = self._squared_sensitivity(counted.schema, counted.unit)
+        variances = self._variances(counted.schema, counted.unit, rho)
         measured = []
-        for marginal, precision in zip(self.marginals, self.precisions, strict=True):
+        for marginal, variance in zip(self.marginals, variances, strict=True):
             # A sum that passes 2^63 wraps around, which is post-processing: see `add_noise`.
-            exact = contrasts_of(exact_counts(counted, marginal))
-            variance = variance_for(rho, squared / precision)
+            noisy = contrasts_of(exact_counts(counted, marginal))
             norms = squared_norms(marginal.shape(counted.schema)).reshape(-1)
-            noise = discrete_gaussian(variance, exact.size, randomness, multiples=norms)
-            noisy = exact + noise.reshape(exact.shape)
+            noise = discrete_gaussian(variance, noisy.size, randomness, multiples=norms)
+            noisy += noise.reshape(noisy.shape)
             sigma = math.sqrt(variance)
             measured.append(ResidualMeasurement(marginal, noisy, sigma, counted.total))
         return measured
@@ -124,20 +141,18 @@ class MeasureResiduals(Request[list[ResidualMeasurement]]):
         return [sum(contrast_count(marginal, schema) for marginal in self.marginals)]
 
     def saved(self, result: list[ResidualMeasurement], schema: Schema) -> Saved:
-        values = {
-            "sigmas": [measured.sigma for measured in result],
-            "targets": targets_hash(self.marginals),
-        }
+        values = {"sigmas": [measured.sigma for measured in result]}
         return Saved(values, [np.concatenate([m.contrasts.reshape(-1) for m in result])])
 
-    def restored(self, saved: Saved, schema: Schema, total: int) -> list[ResidualMeasurement]:
+    def restored(self, saved: Saved, terms: Terms) -> list[ResidualMeasurement]:
         [contrasts] = saved.tables
-        [size] = self.table_sizes(schema)
-        if saved.values["targets"] != targets_hash(self.marginals):
-            raise ValueError("the contrasts of something else")
+        [size] = self.table_sizes(terms.schema)
         if contrasts.shape != (size,) or contrasts.dtype != np.int64:
             raise ValueError("the contrasts of something else")
-        return unpacked(contrasts, self.marginals, saved.values["sigmas"], schema, total)
+        variances = self._variances(terms.schema, terms.unit, terms.rho)
+        kept = zip(saved.values["sigmas"], variances, strict=True)
+        sigmas = [checked_sigma(sigma, variance) for sigma, variance in kept]
+        return unpacked(contrasts, self.marginals, sigmas, terms.schema, terms.total)
 
 
 def _check_marginal(marginal: Threshold, schema: Schema) -> None:

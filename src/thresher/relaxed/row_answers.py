@@ -35,10 +35,8 @@ HEAVIEST_SUM = 100
 def selected_queries(queries: Iterable[Query], schema: Schema) -> SelectedQueries:
     """Queries with one value per feature, by the one-hot columns that they match."""
     listed = list(queries)
-    columns = [
-        [int(schema.offsets[schema.index(c.feature)]) + c.codes[0] for c in query.conditions]
-        for query in listed
-    ]
+    first = dict(zip(schema.all_names, schema.offsets.tolist(), strict=True))
+    columns = [[first[c.feature] + c.codes[0] for c in query.conditions] for query in listed]
     return SelectedQueries.of(columns, [query.r for query in listed])
 
 

@@ -1,23 +1,30 @@
 """Table "Claims": every claim of the paper with what was measured, an interval and a verdict.
 
 It runs nothing: it reads what the other figures have stored, and says "not tested" where that is
-not enough. Numbers are of the first data set of the scale, unless they say otherwise.
+not enough. A claim whose figure has not all its runs at the scale is judged at scale `quick`, and
+the table says so. Numbers are of the first data set of the scale, unless they say otherwise.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from thresher.reproduction.future_claims import FUTURE_CLAIMS
 from thresher.reproduction.paper_figure import Context, PaperFigure
+from thresher.reproduction.practice import AUTHORS, TEXT
 from thresher.reproduction.present_claims import PRESENT_CLAIMS
 from thresher.reproduction.running import Task
-from thresher.reproduction.scales import Scale
-from thresher.reproduction.verdicts import Claim
+from thresher.reproduction.scales import QUICK, Scale
+from thresher.reproduction.verdicts import Claim, Finding
 
 CLAIMS: tuple[Claim, ...] = (*PRESENT_CLAIMS, *FUTURE_CLAIMS)
 NOT_TESTED = "not tested"
+TEXT_REPETITIONS = 40
+"""At most so many repetitions were run by the paper's text at scale `quick`."""
+NOT_NEEDED = ("auto", "reference")
+"""Runs that no claim is about: `auto`, and the paper's way in JAX."""
 
 
 def no_tasks(scale: Scale) -> Sequence[Task]:
@@ -25,24 +32,53 @@ def no_tasks(scale: Scale) -> Sequence[Task]:
     return []
 
 
+def places(context: Context, claim: Claim) -> Iterator[Context]:
+    """Where results for a claim may be: at the scale itself, on its first data set, at `quick`.
+
+    A part of a figure's runs is mostly the part that takes little time, and would mislead. Only of
+    the older runs by the paper's text are those taken that are there.
+    """
+    data = context.scale.data[:1]
+    quick = replace(QUICK, data=data, practice=AUTHORS)
+    for scale in (context.scale, replace(context.scale, data=data), quick):
+        wanted = [t for t in claim.figure.tasks(scale) if _is_needed(t)]
+        if all(task in context.store for task in wanted):
+            yield replace(context, scale=scale)
+    by_text = replace(quick, name=f"{quick.name}, by the text", practice=TEXT)
+    yield replace(context, scale=by_text.repeated(TEXT_REPETITIONS))
+
+
+def _is_needed(task: Task) -> bool:
+    return task.kind not in NOT_NEEDED and getattr(task, "mechanism", "") not in NOT_NEEDED
+
+
+def judged(context: Context, claim: Claim) -> tuple[Finding | None, str]:
+    """What was measured about a claim, if anything, and at which scale."""
+    for place in places(context, claim):
+        found = claim.measure(place)
+        if found is not None and found.verdict != NOT_TESTED:
+            return found, place.scale.name
+    return None, ""
+
+
 def collected(context: Context, claims: Sequence[Claim] = CLAIMS) -> pd.DataFrame:
     """One row a claim."""
     rows = []
     for claim in claims:
-        found = claim.measure(context)
-        known = found is not None and found.verdict != NOT_TESTED
+        found, scale = judged(context, claim)
         rows.append(
             {
                 "claim": claim.words,
                 "measured": claim.number,
-                "figure": claim.figure,
-                "where": found.where if found and known else "",
-                "value": found.value if found and known else math.nan,
-                "low": found.low if found and known else math.nan,
-                "high": found.high if found and known else math.nan,
-                "claimed": f"{found.side} {found.bound:g}" if found and known else "",
+                "figure": claim.figure.name,
+                "where": found.where if found else "",
+                "scale": scale,
+                "value": found.value if found else math.nan,
+                "low": found.low if found else math.nan,
+                "high": found.high if found else math.nan,
+                "claimed": f"{found.side} {found.bound:g}" if found else "",
                 "verdict": found.verdict if found else NOT_TESTED,
-                "words": found.measured if found and known else "",
+                "words": found.measured if found else "",
             }
         )
     return pd.DataFrame(rows)
@@ -50,13 +86,13 @@ def collected(context: Context, claims: Sequence[Claim] = CLAIMS) -> pd.DataFram
 
 def as_markdown(found: pd.DataFrame) -> str:
     """The table as the page shows it."""
-    lines = ["| Claim | Measured | Where | Verdict |", "|---|---|---|---|"]
+    lines = ["| Claim | Measured | Where | Scale | Verdict |", "|---|---|---|---|---|"]
     for row in found.to_dict("records"):
         number = f"{row['measured']}: {row['words']}" if row["words"] else str(row["measured"])
         if row["claimed"]:
             number += f"; claimed: {row['claimed']}"
-        where = str(row["where"]).replace("|", "\\|")
-        lines.append(f"| {row['claim']} | {number} | {where} | {row['verdict']} |")
+        where, scale = (str(row[name]).replace("|", "\\|") for name in ("where", "scale"))
+        lines.append(f"| {row['claim']} | {number} | {where} | {scale} | {row['verdict']} |")
     return "\n".join(lines) + "\n"
 
 

@@ -45,8 +45,8 @@ ALL = 0
 DIGITS = 6
 SMALL = 15_000.0
 """Queries of a threshold that the filter leaves, roughly."""
-LISTING, WALKING, FITTING = 2.5e-3, 7e-8, 2e-4
-"""Seconds for a 3-way marginal, a query that is walked, and a measured query, in every round."""
+ROUND, LISTING, WALKING, FITTING = 0.02, 4e-3, 7e-8, 6e-5
+"""Seconds for a round, and in it for a 3-way marginal, a query that is walked, a measured query."""
 ADAM_ROUND = 15.0
 """About as many seconds as up to 5,000 steps of Adam take; a guess."""
 AUTO_ROUNDS = 16
@@ -97,8 +97,8 @@ class Fit(Task):
         measured = self.queries_per_round * self.rounds / 2
         rows = self.synthetic_rows / 1000
         adam = ADAM_ROUND if self.optimizer == AUTHORS_ADAM else 0.0
-        each = 0.2 + rows * (look + FITTING * measured + adam)
-        return 0.5 + 2 * look * rows + rounds * each
+        each = ROUND + rows * (look + FITTING * measured + adam)
+        return 0.2 + 2 * look * rows + rounds * each
 
     def fitted(self, records: Records, workload: Workload, mechanism: Mechanism) -> Release:
         """Fit, with the task's own noise."""
@@ -216,7 +216,7 @@ class FutureFit(Fit):
     @property
     def cost(self) -> float:
         """Future thresholds are looked at once for every drift."""
-        return super().cost + 0.006 * len(self.drifts) * self.future
+        return super().cost + 0.002 * len(self.drifts) * self.future
 
     def history(self, schema: Schema) -> tuple[FeatureDistribution, Workload]:
         """F_H, and W_H drawn from it, with uniformly random thresholds where they are added.

@@ -111,6 +111,8 @@ def clip(measured: Measurement) -> Measurement:
         0.0
     """
     if isinstance(measured, QueryMeasurement):
+        if 0 <= measured.count <= measured.n:
+            return measured
         return replace(measured, count=min(max(measured.count, 0), measured.n))
     if isinstance(measured, TableMeasurement):
         return replace(measured, counts=np.clip(measured.counts, 0, measured.n))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from thresher.reproduction.paper_figure import Context, mean_and_margin
+from thresher.reproduction.paper_figure import Context, PaperFigure, mean_and_margin
 
 Verdict = Literal["confirmed", "refuted", "undecided", "not tested"]
 Side = Literal["above", "below"]
@@ -71,7 +71,7 @@ class Claim:
 
     words: str
     number: str
-    figure: str
+    figure: PaperFigure
     measure: Callable[[Context], Finding | None]
 
 

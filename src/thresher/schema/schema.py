@@ -143,8 +143,8 @@ class Schema:
             >>> Schema([age], [View.at_cuts(age, "old", [65])]).base("old")
             'age'
         """
-        feature = self[name]
-        return feature.of if isinstance(feature, View) else name
+        position = self.index(name) - len(self.features)
+        return name if position < 0 else self.views[position].of
 
     def bases(self, names: Iterable[str]) -> tuple[str, ...]:
         """The columns that some features or views are about; each may stand there once."""
