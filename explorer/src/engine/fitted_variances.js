@@ -3,7 +3,7 @@
 import { excessOf, misfitOf, pairsOf, varianceInParts } from "./parts.js";
 
 export class FittedVariances {
-  constructor({ tables, clamped, queries, predicted, prediction, pairs, excesses, floor, constants }, sizes, oneWay) {
+  constructor({ tables, joint, clamped, queries, predicted, prediction, pairs, excesses, floor, constants }, sizes, oneWay) {
     Object.assign(this, { prediction, floor, constants, sizes });
     this.cells = byThreshold(tables);
     this.clamped = byThreshold(clamped);
@@ -14,6 +14,7 @@ export class FittedVariances {
     this.covering = tables
       .filter(({ features, r }) => r === features.length)
       .map(({ features, variance }) => ({ features: new Set(features), precision: 1 / (variance * product(features.map((f) => sizes[f]))) }));
+    this.joint = new Map(joint.map(({ features, weight }) => [nameOf(features, features.length), 1 / weight]));
     this.weights = new Map();
     this.oneWays = new Map();
     this.oneWay = oneWay;
@@ -75,13 +76,16 @@ export class FittedVariances {
     return this.predicted.has(asked) ? Math.min(variance, this.prediction) : variance;
   }
 
-  /** W of some features: precisions of the tables that have them all add up; infinite if none has. */
+  /**
+   * W of some features: precisions of the tables that have them all add up; infinite if none has.
+   * Of the tables from residuals, the one over just these features says all that they say.
+   */
   weight(features) {
     const name = nameOf(features, features.length);
     let weight = this.weights.get(name);
     if (weight === undefined) {
       const covering = this.covering.filter((table) => features.every((feature) => table.features.has(feature)));
-      weight = 1 / covering.reduce((sum, { precision }) => sum + precision, 0);
+      weight = 1 / covering.reduce((sum, { precision }) => sum + precision, this.joint.get(name) ?? 0);
       this.weights.set(name, weight);
     }
     return weight;

@@ -115,8 +115,8 @@ def category_shares(feature: Feature, counts: Mapping[str, int], n: int) -> dict
     """
     shares = dict.fromkeys(feature.labels, 0.0)
     for value, count in counts.items():
-        label = value if value in shares else UNKNOWN if not value else OTHER
-        shares[label] += count / n
+        label = value or UNKNOWN
+        shares[label if label in shares else OTHER] += count / n
     shares[OTHER] += max(0.0, 1.0 - sum(shares.values()))
     return shares
 

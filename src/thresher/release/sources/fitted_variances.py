@@ -27,6 +27,7 @@ from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.sources.dependence import Pairs, noise_of_total, one_way
+from thresher.release.sources.joint_tables import JointTable
 from thresher.release.sources.parts import (
     FITTED,
     PARTS,
@@ -76,13 +77,16 @@ class FittedVariances:
         self._schema = schema
         # D' does not tell who is a single person, so one person is the least standard deviation.
         self._floor = float(fitted[0].n) ** -2 if fitted else 0.0
-        self._cells = _cell_variances(fitted)
+        self._cells = _cell_variances(m for m in fitted if not isinstance(m, JointTable))
+        self._joint = {
+            m.threshold.features: noise_of_total(m) for m in fitted if isinstance(m, JointTable)
+        }
         self._excesses = _excesses(fitted, rows, schema)
         self._clamped = _cell_variances(clamping)
         self._queries = _query_variances(fitted)
         self._predicted = frozenset(predicted) if prediction_error is not None else frozenset()
         self._prediction = ((prediction_error or 0.0) / NORMAL_95) ** 2
-        self._covering = _Covering(self.table_weights)
+        self._covering = _Covering(self.table_weights, self._joint)
         self._pairs = Pairs(rows, schema, _marginals(fitted))
         self._one_way = cache(lambda name: one_way(rows, schema, name))
         self._of_queries = bool(
@@ -110,8 +114,17 @@ class FittedVariances:
 
     def facts(self) -> Mapping[str, Any]:
         """All that its variances follow from, apart from D': plain values, features as places."""
+        measured_together = {
+            pair
+            for features in (*self.table_weights, *self._joint)
+            for pair in combinations(features, 2)
+        }
         return {
             "tables": self._told(self._cells),
+            "joint": [
+                {"features": [*map(self._schema.index, features)], "weight": weight}
+                for features, weight in self._joint.items()
+            ],
             "clamped": self._told(self._clamped),
             "queries": [
                 {
@@ -129,7 +142,7 @@ class FittedVariances:
             "prediction": self._prediction,
             "pairs": [
                 [*map(self._schema.index, pair), *self._pairs.of(*pair)]
-                for pair in sorted({p for t in self.table_weights for p in combinations(t, 2)})
+                for pair in sorted(measured_together)
             ],
             "excesses": [[self._schema.index(name), off] for name, off in self._excesses.items()],
             "floor": self._floor,
@@ -204,9 +217,15 @@ class _Covering:
 
     Args:
         tables: W of each table: the variance of a cell's noise, times the number of cells.
+        joint: The same of tables that were put together from residuals.
     """
 
-    def __init__(self, tables: Mapping[tuple[str, ...], float]) -> None:
+    def __init__(
+        self,
+        tables: Mapping[tuple[str, ...], float],
+        joint: Mapping[tuple[str, ...], float],
+    ) -> None:
+        self._joint = {frozenset(features): 1.0 / weight for features, weight in joint.items()}
         self._having: dict[str, dict[int, float]] = {}
         for place, (features, weight) in enumerate(tables.items()):
             for name in features:
@@ -214,13 +233,17 @@ class _Covering:
         self.weight = lru_cache(REMEMBERED)(self._weight)
 
     def _weight(self, names: tuple[str, ...]) -> float:
-        """W of some features: precisions of the tables that have them all add up."""
+        """W of some features: precisions of the tables that have them all add up.
+
+        Of the tables from residuals, the one over just these features says all that they say.
+        """
         first, *others = sorted((self._having.get(name, {}) for name in names), key=len)
         precision = math.fsum(
             precision
             for place, precision in first.items()
             if all(place in having for having in others)
         )
+        precision += self._joint.get(frozenset(names), 0.0)
         return 1.0 / precision if precision else math.inf
 
 

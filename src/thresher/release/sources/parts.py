@@ -92,7 +92,7 @@ def variance_in_parts(
     Example:
         >>> half = Alone("a", part=0.5, share=0.5, noise=4e-6, excess=0.0)
         >>> variance_in_parts([half], 1, None, lambda names: 1.6e-5, lambda a, b: Pair(0, 1))
-        4.8e-06
+        5.6e-06
     """
     shares = _shares(conditions)
     claimed = 0.0
