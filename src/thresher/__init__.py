@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from thresher.data import Records, connect, datasets, read
     from thresher.data.drafting import draft_schema
     from thresher.data.exact import exact_answer, exact_answers, exact_slabs
+    from thresher.drafting import Declared, PrivateDraft, draft_schema_privately
     from thresher.errors import (
         BudgetError,
         DataError,
@@ -66,6 +67,7 @@ else:
             "thresher.data.datasets": "datasets",
             "thresher.data.drafting": "draft_schema",
             "thresher.data.exact": "exact_answer exact_answers exact_slabs",
+            "thresher.drafting": "Declared PrivateDraft draft_schema_privately",
             "thresher.errors": (
                 "BudgetError DataError LedgerError ParameterError QueryError "
                 "ReleaseError ResourceError SchemaError ThresherError"
@@ -106,6 +108,7 @@ __all__ = [
     "Curator",
     "DataError",
     "Dates",
+    "Declared",
     "Drift",
     "Feature",
     "FeatureDistribution",
@@ -121,6 +124,7 @@ __all__ = [
     "LedgerError",
     "ParameterError",
     "PrivacyWarning",
+    "PrivateDraft",
     "Query",
     "QueryError",
     "Records",
@@ -140,6 +144,7 @@ __all__ = [
     "connect",
     "datasets",
     "draft_schema",
+    "draft_schema_privately",
     "draw_thresholds",
     "drifted",
     "exact_answer",

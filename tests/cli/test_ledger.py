@@ -25,7 +25,7 @@ def test_create_fit_show(folder, thresher):
     rho = float(rho_of(1.0, 1e-6))
     assert made == {
         "ledger": "book", "data": "people", "epsilon": 1.0, "delta": 1e-6, "rho": rho,
-        "spent": 0.0, "remaining": rho, "remaining_epsilon": pytest.approx(1.0),
+        "spent": 0.0, "remaining": rho, "delta_spent": 0.0, "remaining_epsilon": pytest.approx(1.0),
         "epsilon_so_far": 0.0, "releases": {}, "unit": {"neighbours": "replace"}, "periods": {},
     }  # fmt: skip
     assert "one more release: epsilon 1 at delta 1e-06" in thresher("ledger show book").out

@@ -386,7 +386,7 @@ def test_a_new_ledger_says_whom_it_protects_and_an_old_one_means_a_replaced_reco
     unit = Unit("add-remove", "ssn", 5, "rows")
     ledger = Ledger.create(tmp_path / "l", Fraction(1), unit=unit)
     header = json.loads(ledger.path.read_text())
-    assert header["ledger"] == "thresher ledger, version 3"
+    assert header["ledger"] == "thresher ledger, version 4"
     assert header["unit"] == {"neighbours": "add-remove", "person": "ssn"}
     ledger.spend(Fraction(1, 4), "a release", unit=Unit("add-remove", "ssn", 2))
     with pytest.raises(LedgerError, match="another unit of privacy"):

@@ -163,6 +163,7 @@ def export(
                 "period": entry.period,
                 "rho": float(entry.rho),
                 "rho_exact": str(entry.rho),
+                "delta": float(entry.delta),
             }
             for entry in account.entries
         ],
@@ -192,11 +193,13 @@ def _tell(path: Path, as_json: bool) -> None:
         one = account.as_epsilon(rho)
         alone = "" if one is None else f" (of this period alone: epsilon {one:.4g})"
         show(f"  in {period:<8} rho {float(rho):.6g}{alone}")
+    if account.delta_spent:
+        show(f"  of delta   {float(account.delta_spent):.3g} spent on rare values of a draft")
     left, more = account.as_epsilon(account.remaining), ""
     if left:
         more = f" (one more release: epsilon {rounded_down(left)} at delta {account.delta:g})"
     show(f"  remaining  rho {float(account.remaining):.6g}{more}")
-    so_far = account.as_epsilon(account.spent)
+    so_far = account.epsilon_so_far
     if so_far:
         several = ", for somebody in all periods" * bool(_periods(account))
         show(f"  all releases so far together{several}: epsilon {so_far:.4g}")
@@ -221,8 +224,9 @@ def _summary(path: Path, account: Statement) -> dict[str, Any]:
         "rho": float(account.total),
         "spent": float(account.spent),
         "remaining": float(account.remaining),
+        "delta_spent": float(account.delta_spent),
         "remaining_epsilon": account.as_epsilon(account.remaining),
-        "epsilon_so_far": account.as_epsilon(account.spent) or 0.0,
+        "epsilon_so_far": account.epsilon_so_far or 0.0,
         "releases": {release.name: float(release.rho) for release in releases_in(account)},
         "periods": {
             name: {"rho": float(rho), "epsilon": account.as_epsilon(rho)}

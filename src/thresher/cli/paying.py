@@ -143,7 +143,7 @@ def prepare(
     _check_journal(journal, resume, kind)
     account = open_ledger(ledger) if ledger else None
     if account is not None:
-        _check_unit(account, unit)
+        check_unit(account, unit)
     elif period is not None:
         raise ParameterError("--period says which part of a ledger is spent on: give --ledger too")
     features = load_schema(data, schema)
@@ -206,7 +206,7 @@ def unit_options(unit: Unit) -> str:
     return f"--neighbours {unit.neighbours}{person}"
 
 
-def _check_unit(ledger: Ledger, unit: Unit) -> None:
+def check_unit(ledger: Ledger, unit: Unit) -> None:
     """Refuse to spend on another unit than the ledger's, with options for advice."""
     there = ledger.read().unit
     if not unit.protects_as(there):

@@ -1,13 +1,23 @@
 """`thresher schema`: the public description of a table."""
 
-import csv
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from thresher.cli.console import counting, print_json, say, show
-from thresher.cli.options import AsJson, LineBreaks, usable_path
+from thresher.cli.options import (
+    AsJson,
+    Epsilon,
+    LedgerFile,
+    LineBreaks,
+    NeighboursOption,
+    Period,
+    Rho,
+    probability,
+    usable_path,
+)
+from thresher.cli.private_draft import Spending, declared_columns, draft_privately, names_in
 from thresher.data.drafting import draft_schema
 from thresher.data.engines.address import is_address, without_secrets
 from thresher.errors import DataError, ParameterError
@@ -39,8 +49,59 @@ def draft(
         ),
     ] = None,
     line_breaks: LineBreaks = False,
+    private: Annotated[
+        bool,
+        typer.Option("--private", help="Find the schema with noise, paid for by --rho."),
+    ] = False,
+    rho: Rho = None,
+    epsilon: Epsilon = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="With --private: the probability, at most, that a value of a single record "
+            "becomes a category. Half of it with --epsilon, whose δ this is then. Default: a "
+            "hundredth of the ledger's δ.",
+            callback=probability,
+        ),
+    ] = None,
+    ledger: LedgerFile = None,
+    period: Period = None,
+    neighbours: NeighboursOption = "replace",
+    categories: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="With --private: columns that hold categories."),
+    ] = None,
+    numbers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="With --private: columns that hold numbers, each with its range if that is "
+            "publicly known: age=0:120,income.",
+        ),
+    ] = None,
+    dates: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="With --private: columns that hold dates, each with its years if these are "
+            "publicly known: born=1900:2025.",
+        ),
+    ] = None,
+    booleans: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="With --private: columns that hold truth values."),
+    ] = None,
+    bins: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER", min=2, max=1000,
+            help="With --private: the bins of numbers. Default: as many as the budget can place, "
+            "up to 16.",
+        ),
+    ] = None,
     as_json: AsJson = False,
-) -> None:
+) -> None:  # fmt: skip
     """Guess a schema from a file, for you to review.
 
     The draft tells which values occur, so it is NOT PRIVATE. Replace what was guessed by what is
@@ -49,15 +110,34 @@ def draft(
     Columns that cannot be features or should not be (identifiers, free text, survey weights) are
     left out, each with the reason.
 
+    Where nothing is publicly known, --private finds the schema under differential privacy, paid
+    for from the ledger that also pays for fits: values that enough records have become categories,
+    all others count as (other), and bins have about equally many records. What you declare
+    (--numbers age=0:120) costs nothing, and leaves more for the rest.
+
     Example:
         thresher schema draft people.csv --output schema.json
+        thresher schema draft people.csv --private --rho 0.001 --ledger p.ledger
     """
     if is_address(data):
         raise DataError(
             f"{without_secrets(data)}: a draft is made from a file; export some records to CSV or "
             "Parquet, and draft from those"
         )
-    chosen = None if columns is None else _names(columns)
+    chosen = None if columns is None else names_in(columns, "--columns")
+    declared = declared_columns(categories, numbers, dates, booleans)
+    spending = Spending(rho, epsilon, delta, ledger, period, neighbours)
+    if private:
+        draft_privately(
+            data, output, chosen, declared, spending, bins=bins, line_breaks=line_breaks,
+            as_json=as_json,
+        )  # fmt: skip
+        return
+    if declared or bins is not None or spending.is_given:
+        raise ParameterError(
+            "kinds of columns and a budget are for a draft with noise: add --private, or leave "
+            "them out"
+        )
     with counting(f"reading {data}") as progress:
         drafted = draft_schema(data, progress, columns=chosen, line_breaks_in_cells=line_breaks)
     drafted.schema.save(output, warning=WARNING)
@@ -66,6 +146,7 @@ def draft(
     for note in drafted.notes:
         say(f"note: {note}")
     say(WARNING)
+    say("With --private --rho NUMBER, a draft is paid for instead, and can be published as it is.")
     features = list(drafted.schema.names)
     if as_json:
         print_json(
@@ -76,17 +157,6 @@ def draft(
         )  # fmt: skip
     else:
         show(f"wrote {output}: {len(features)} features to review")
-
-
-def _names(columns: str) -> list[str]:
-    """The names in a list such as `a,b,"c, d"`."""
-    names = [name.strip() for name in next(csv.reader([columns], skipinitialspace=True), [])]
-    if not names or "" in names:
-        raise ParameterError(
-            "--columns must list names with commas between them, such as age,sex; a name with a "
-            "comma goes in double quotes"
-        )
-    return names
 
 
 def check(

@@ -11,6 +11,8 @@ from typing import TypeVar
 
 from thresher.errors import ParameterError
 from thresher.privacy.amounts import Amount, exact
+from thresher.privacy.categories import FindCategories, FoundValues
+from thresher.privacy.edges import FindEdges
 from thresher.privacy.measurements import (
     Measurement,
     ResidualMeasurement,
@@ -218,3 +220,48 @@ class Access(ABC):
             The position of the chosen candidate.
         """
         return self._carry_out(Choose(workload, tuple(candidates)), exact(rho, "rho"))
+
+    def find_categories(
+        self, columns: Sequence[str], *, rho: Amount, delta: Amount
+    ) -> list[FoundValues]:
+        """Find the values that enough records have, in columns without a code book.
+
+        Only for records without a schema (see `thresher.drafting`). A value is told if its noisy
+        count passes a threshold, which a value of a single record does with a probability of at
+        most δ, over all columns together.
+
+        Args:
+            columns: The columns.
+            rho: What all of them spend together.
+            delta: What they spend of δ together.
+
+        Returns:
+            The values of each column, in order.
+        """
+        request = FindCategories(tuple(columns), exact(delta, "delta"))
+        return self._carry_out(request, exact(rho, "rho"))
+
+    def find_edges(
+        self,
+        columns: Sequence[str],
+        candidates: Sequence[Sequence[float]],
+        count: int,
+        *,
+        rho: Amount,
+    ) -> list[tuple[float, ...]]:
+        """Find edges of bins with about equally many records, among public candidates.
+
+        Only for records without a schema (see `thresher.drafting`).
+
+        Args:
+            columns: The columns. Cells that are no numbers do not count.
+            candidates: For each column, numbers that rise.
+            count: How many edges to choose in each column; all candidates if there are fewer.
+            rho: What all choices spend together.
+
+        Returns:
+            The chosen candidates of each column, ascending.
+        """
+        listed = tuple(tuple(some) for some in candidates)
+        request = FindEdges(tuple(columns), listed, plain(count))
+        return self._carry_out(request, exact(rho, "rho"))

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from thresher.data.cells import Cells
 from thresher.data.exact import count_in
 from thresher.data.persons import PersonData
 from thresher.data.private import FeatureSet, PrivateData
@@ -85,6 +86,16 @@ class CountedTables:
         """What all counts are out of, in counted parts: a public number, never the true one."""
         assert self._measured is not None  # the Curator refuses requests before it is known
         return self._measured.n * self.unit.parts
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether the records have no schema yet, so that only their cells can be asked about."""
+        return isinstance(self._data, Cells)
+
+    def cells(self) -> Cells:
+        """The cells of records without a schema, as private as the records."""
+        assert isinstance(self._data, Cells)  # the Curator refuses requests that need them
+        return self._data
 
     def exact_total(self) -> int:
         """The true number of records, persons or rows, as private as the records."""

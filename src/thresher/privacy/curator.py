@@ -4,7 +4,8 @@ It has the records, the budget, and the budgeted verbs of `Access`: `select` (wh
 answered worst?), `select_table` (which table is?), `measure` (what are their noisy answers?),
 `measure_residuals` (what do tables say beyond their margins?),
 `choose` (which of several sets of answers is best?) and, where the number of records is private,
-`measure_total` (how many are there?). It pays before it looks: the request is
+`measure_total` (how many are there?). About records that have no schema yet, it is asked
+`find_categories` and `find_edges`. It pays before it looks: the request is
 checked by public facts, the ledger written and flushed, and only then are the records counted, once
 for all requests. If they cannot be counted (a lost connection, other data than the ledger's), the
 payment is taken back: nobody has been told anything. A mechanism is given a Curator, never records,
@@ -24,11 +25,14 @@ from typing import NoReturn, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from thresher.data.private import FeatureSet, PrivateData
-from thresher.errors import ParameterError, ResourceError, ThresherError
+from thresher.errors import BudgetError, ParameterError, ResourceError, ThresherError
 from thresher.privacy.access import Access
+from thresher.privacy.amounts import Amount, exact
 from thresher.privacy.budget import Account, Budget
+from thresher.privacy.categories import FindCategories
 from thresher.privacy.copies import copied_workload
 from thresher.privacy.counted import CountedTables
+from thresher.privacy.edges import FindEdges
 from thresher.privacy.fingerprint import fingerprint
 from thresher.privacy.forgetting import forget_locals, frames_behind
 from thresher.privacy.ledger import Ledger
@@ -43,7 +47,9 @@ from thresher.queries.workload import Workload
 from thresher.schema import Schema, View
 from thresher.tables.sparse import MOST_CELLS
 
-REQUESTS = (Select, SelectTable, Measure, MeasureResiduals, Choose, MeasureTotal)
+REQUESTS = (
+    Select, SelectTable, Measure, MeasureResiduals, Choose, MeasureTotal, FindCategories, FindEdges,
+)  # fmt: skip
 """All that can be asked. Nothing else gets to see the records."""
 
 Result = TypeVar("Result")
@@ -89,6 +95,7 @@ class Curator(Access):
             journal tells whether the records are those of its fingerprint, so whoever holds the
             records chooses it: a guess in a journal of somebody else would be confirmed or refused.
         views: Views beyond those of the data's schema, which requests may name.
+        delta: What requests that need δ may spend of it here, all together; none if not given.
 
     Example:
         >>> from thresher.data import datasets
@@ -105,6 +112,7 @@ class Curator(Access):
     __slots__ = (
         "__weakref__",
         "_account",
+        "_delta",
         "_feature_sets",
         "_journal",
         "_journals",
@@ -131,17 +139,21 @@ class Curator(Access):
         period: str | None = None,
         journal: Recogniser | None = None,
         views: Iterable[View] = (),
+        delta: Amount | None = None,
     ) -> None:
         if period is not None and (type(period) is not str or not period):
             raise ParameterError(f"period must be a name, such as '2024', not {period!r}")
         # What is handed out are copies, too: nobody else can change what the wall goes by.
         declared = tuple(views)
         _counted[self] = CountedTables(data, None if unit is None else replace(unit), declared)
+        if journal is not None and _counted[self].has_cells:
+            raise ParameterError("records without a schema cannot be recognised by a journal")
         if ledger is not None:  # a damaged one is better found before there is anything to pay
             ledger.check_unit(self.unit)
         self._account = Account(replace(budget))
         if spent:
             self._account.spend(spent)
+        self._delta = Fraction(0) if delta is None else exact(delta, "delta")
         self._ledger, self._period, self._public_schema = (
             ledger, period, data.schema.with_views(declared)
         )  # fmt: skip
@@ -211,11 +223,13 @@ class Curator(Access):
         request.check(schema, self.unit, rho)
         if request.needs_total:
             self.known_total()
+        if request.needs_cells and not _counted[self].has_cells:
+            raise ParameterError(f"{request.verb} is for records that have no schema yet")
         receipt = Receipt() if receipt is None else receipt
         spared = frames_behind(sys.exception())
         try:
             # No variable of this frame holds the counts: it is still there when others are empty.
-            return request.run(self._pay(rho, request.feature_sets(), receipt), rho, randomness)
+            return request.run(self._pay(rho, request, receipt), rho, randomness)
         except BaseException as fault:
             forget_locals(fault, spared)
             raise
@@ -240,12 +254,15 @@ class Curator(Access):
         with self._lock:
             self._feature_sets |= {threshold.features for threshold in countable}
 
-    def _pay(
-        self, amount: Fraction, feature_sets: list[FeatureSet], receipt: Receipt
-    ) -> CountedTables:
+    def _pay(self, amount: Fraction, request: Request[Result], receipt: Receipt) -> CountedTables:
         """Spend, in the ledger first; only who has paid gets to see the counts."""
-        counted, number = _counted[self], None
+        counted, number, failure = _counted[self], None, request.failure()
         with self._lock:
+            if failure > self._delta:
+                raise BudgetError(
+                    f"requested delta={float(failure):.3g}, remaining {float(self._delta):.3g}: "
+                    "ask for less, or allow the Curator more"
+                )
             if self._ledger is not None and amount <= self._account.remaining:
                 receipt.is_paid = True  # or may be, if it is interrupted while it is written
                 try:
@@ -255,14 +272,17 @@ class Curator(Access):
                         fingerprint=self._known_as,
                         unit=self.unit,
                         period=self._period,
+                        delta=failure,
                     )
                 except ThresherError:
                     receipt.is_paid = False
                     raise
             self._account.spend(amount)
+            self._delta -= failure
             receipt.is_paid = True
             try:
-                counted.count_together([*feature_sets, *self._feature_sets, *self._single()])
+                wanted = request.feature_sets()
+                counted.count_together([*wanted, *self._feature_sets, *self._single()])
                 self._check_data(counted, number)
             except ResourceError:
                 raise  # a lack of room may depend on the records, so it stays paid, as below
@@ -273,17 +293,25 @@ class Curator(Access):
                 if self._ledger is not None and number is not None:
                     self._ledger.take_back(number)
                 self._account.take_back(amount)
+                self._delta += failure
                 receipt.is_paid = False
                 raise
         return counted
 
     def _single(self) -> list[FeatureSet]:
         """The single features, if somebody has to recognise the data by them."""
-        asked = self._ledger is not None or self._journals
-        return [(name,) for name in _counted[self].schema.names] if asked else []
+        counted = _counted[self]
+        asked = (self._ledger is not None or self._journals) and not counted.has_cells
+        return [(name,) for name in counted.schema.names] if asked else []
 
     def _check_data(self, counted: CountedTables, number: int | None) -> None:
-        """Let the journal and the ledger recognise the data, once."""
+        """Let the journal and the ledger recognise the data, once.
+
+        Records without a schema are not recognised: a fingerprint is about the codes of a schema,
+        and the first fit has one.
+        """
+        if counted.has_cells:
+            return
         while self._journals:
             journal = self._journals[-1]
             journal.recognise(fingerprint(counted, journal.key))

@@ -213,6 +213,7 @@ class Ledger:
         fingerprint: str | None = None,
         unit: Unit | None = None,
         period: str | None = None,
+        delta: Fraction = Fraction(0),
     ) -> int:
         """Record a spend; once this returns, it is on disk and data may be touched.
 
@@ -223,6 +224,7 @@ class Ledger:
             fingerprint: That of the data, from `recognise`, once they have been counted.
             unit: Whom it protects; if not given, one record that is replaced by another.
             period: The period that the data are of, in a ledger of several.
+            delta: What it spends of δ, beside ρ.
 
         Returns:
             The number of the spend, for `take_back`.
@@ -236,8 +238,8 @@ class Ledger:
         with self._opened_to_append() as (descriptor, text):
             self._refuse_other_unit(text.statement, unit if unit else Unit())
             self._refuse_others(text.statement, fingerprint, period)
-            self._refuse_beyond(text.statement, rho, release)
-            line = {"number": text.lines + 1, **spent, "time": _now()}
+            self._refuse_beyond(text.statement, rho, release, delta)
+            line = {"number": text.lines + 1, **spent, **_delta(delta), "time": _now()}
             line |= {"who": _current_user() if who is None else who, "release": release}
             _append(descriptor, text, {**line, **_period(period)})
             return text.lines + 1
@@ -256,9 +258,9 @@ class Ledger:
             line = {"number": text.lines + 1, "taken_back": number, "time": _now()}
             _append(descriptor, text, line)
 
-    def check(self, rho: Fraction, release: str) -> None:
+    def check(self, rho: Fraction, release: str, delta: Fraction = Fraction(0)) -> None:
         """Refuse, as `spend` would now, without spending."""
-        self._refuse_beyond(self.read(), rho, release)
+        self._refuse_beyond(self.read(), rho, release, delta)
 
     def check_unit(self, unit: Unit) -> None:
         """Refuse, as `spend` would, to protect others than the ledger is for."""
@@ -290,8 +292,12 @@ class Ledger:
                 "the same people's data, corrected, say so first (Ledger.declare_corrected)"
             )
 
-    def _refuse_beyond(self, statement: Statement, rho: Fraction, release: str) -> None:
-        remaining = statement.remaining
+    def _refuse_beyond(
+        self, statement: Statement, rho: Fraction, release: str, delta: Fraction
+    ) -> None:
+        if delta:
+            self._refuse_delta(statement, delta)
+        remaining = statement.affordable(statement.delta_spent + delta) - statement.spent
         if rho > remaining:
             left = statement.as_epsilon(remaining)
             at_most = (
@@ -303,6 +309,19 @@ class Ledger:
                 f"{self.path.name}: {release!r} requested rho {decimal(rho)}, remaining "
                 f"{decimal(remaining)} of {decimal(statement.total)}, difference "
                 f"{decimal(rho - remaining)}; ask for less{at_most}: what is spent stays spent"
+            )
+
+    def _refuse_delta(self, statement: Statement, delta: Fraction) -> None:
+        if statement.kind != KIND:
+            raise LedgerError(
+                f"{self.path.name} was started by an earlier version of thresher, which could not "
+                "write down what is spent of delta: make another ledger for this"
+            )
+        left = Fraction(statement.delta or 1) - statement.delta_spent
+        if not 0 < delta < left:
+            raise BudgetError(
+                f"{self.path.name}: requested delta {float(delta):.3g}, remaining "
+                f"{float(left):.3g}; ask for much less, such as {float(left) / 100:.1g}"
             )
 
 
@@ -362,6 +381,10 @@ def _write(descriptor: int, content: bytes) -> None:
 
 def _period(period: str | None) -> dict[str, str]:
     return {} if period is None else {"period": str(period)}
+
+
+def _delta(delta: Fraction) -> dict[str, str]:
+    return {"delta": str(delta)} if delta else {}
 
 
 def _now() -> str:

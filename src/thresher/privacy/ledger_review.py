@@ -75,7 +75,7 @@ def unusual(statement: Statement) -> Iterator[str]:
     if statement.delta is not None and statement.delta > WEAK_DELTA:
         yield f"delta {statement.delta:g} is a weak promise; 1e-6 and less is usual"
     if statement.entries and not statement.fingerprints:
-        yield "something was spent, but no records are bound to this ledger yet"
+        yield "something was spent, but no records are bound to this ledger yet: a fit does that"
     times = [statement.created, *(entry.time for entry in statement.entries)]
     if times != sorted(times):
         yield "the times of its lines are not in order: a clock was wrong"

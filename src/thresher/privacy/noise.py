@@ -206,7 +206,7 @@ class _Bits:
         if gamma == 0:
             return True
         while True:
-            low, high = _exp_between(gamma, digits=bits // 3)
+            low, high = exp_between(gamma, digits=bits // 3)
             if word + 1 <= low * 2**bits:
                 return True
             if word >= high * 2**bits:
@@ -214,7 +214,7 @@ class _Bits:
             word, bits = (word << 64) | self._randomness.bits(64), bits + 64
 
 
-def _exp_between(gamma: Fraction, digits: int) -> tuple[Fraction, Fraction]:
+def exp_between(gamma: Fraction, digits: int) -> tuple[Fraction, Fraction]:
     """Enclose exp(−γ); `Decimal.exp` is correctly rounded, so its neighbours enclose it."""
     # The least exponent keeps a hopelessly small exp(−γ) from becoming a giant fraction.
     down = Context(digits, ROUND_FLOOR, Emin=-4 * digits)

@@ -68,6 +68,8 @@ class Request(ABC, Generic[Result]):
     """The name of the method of `Access` that asks for this."""
     needs_total: ClassVar[bool] = True
     """Whether what counts are out of must be known."""
+    needs_cells: ClassVar[bool] = False
+    """Whether it is about cells as they are written, of records without a schema."""
 
     @abstractmethod
     def copied(self, schema: Schema) -> Self:
@@ -76,6 +78,10 @@ class Request(ABC, Generic[Result]):
     @abstractmethod
     def check(self, schema: Schema, unit: Unit, rho: Fraction) -> None:
         """Refuse, by public facts alone, what cannot be served for ρ."""
+
+    def failure(self) -> Fraction:
+        """What it spends of δ: the probability of an event that ρ says nothing about."""
+        return Fraction(0)
 
     @abstractmethod
     def parts(self) -> tuple[Any, ...]:
@@ -113,6 +119,22 @@ class Request(ABC, Generic[Result]):
             saved: What `saved` gave.
             terms: What the request was carried out under.
         """
+
+
+class WithoutJournal(Request[Result]):
+    """A request about records without a schema. A Curator of such records takes no journal."""
+
+    def parts(self) -> tuple[Any, ...]:
+        """What a journal would compare."""
+        raise NotImplementedError
+
+    def saved(self, result: Result, schema: Schema) -> Saved:
+        """What a journal would keep."""
+        raise NotImplementedError
+
+    def restored(self, saved: Saved, terms: Terms) -> Result:
+        """What a journal would read back."""
+        raise NotImplementedError
 
 
 def digest_of(request: Request[Any], schema: Schema) -> str:

@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from thresher.errors import LedgerError, ParameterError
-from thresher.privacy.conversion import epsilon_of
+from thresher.privacy.conversion import epsilon_of, rho_of
 from thresher.privacy.ledger_lines import is_torn, unsealed
 from thresher.privacy.unit import Unit
 
-KIND = "thresher ledger, version 3"
+KIND = "thresher ledger, version 4"
 """Version 2 has an id in its first line, and may have lines that declare a correction.
 
 Version 3 has the unit of privacy in its first line, and lines may name a period.
+Version 4 may have spends of δ beside those of ρ.
 """
-KINDS = ("thresher ledger, version 1", "thresher ledger, version 2", KIND)
+KINDS = (*(f"thresher ledger, version {number}" for number in (1, 2, 3)), KIND)
 _LONGEST_HEADER = 2**16
 
 
@@ -25,7 +26,8 @@ _LONGEST_HEADER = 2**16
 class Entry:
     """One spend: `rho`, as zCDP, by `who` for the release named `release`, at `time` (UTC).
 
-    `period` is that of the records it was spent on, in a ledger of several periods.
+    `period` is that of the records it was spent on, in a ledger of several periods. `delta` is the
+    probability, spent too, of an event that ρ says nothing about.
     """
 
     number: int
@@ -34,6 +36,7 @@ class Entry:
     who: str
     release: str
     period: str | None = None
+    delta: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class Statement:
         unit: Whom the budget protects. How rows of a person are counted is up to each release.
         fingerprints: Those of the records it is for, by their period, once something was spent.
         lines: How many lines follow the first one in the file.
+        kind: The version in which the ledger was started.
     """
 
     total: Fraction
@@ -77,6 +81,7 @@ class Statement:
     unit: Unit
     fingerprints: dict[str | None, str] = field(repr=False)
     lines: int = field(repr=False)
+    kind: str = field(default=KIND, repr=False)
 
     @property
     def spent(self) -> Fraction:
@@ -84,15 +89,38 @@ class Statement:
         return sum((entry.rho for entry in self.entries), Fraction(0))
 
     @property
+    def delta_spent(self) -> Fraction:
+        """The sum of what the entries spent of δ."""
+        return sum((entry.delta for entry in self.entries), Fraction(0))
+
+    @property
     def remaining(self) -> Fraction:
-        """What is left of the total."""
-        return self.total - self.spent
+        """What is left of the total, which buys less ρ the more of δ was spent."""
+        return self.affordable(self.delta_spent) - self.spent
+
+    def affordable(self, delta_spent: Fraction) -> Fraction:
+        """The total ρ with which (ε, δ) is kept if so much of δ is spent otherwise.
+
+        A ledger without ε and δ promises ρ-zCDP with a probability of failure, which is told.
+        """
+        if not delta_spent or self.epsilon is None or not self.delta:
+            return self.total
+        left = Fraction(self.delta) - delta_spent
+        return min(self.total, rho_of(self.epsilon, left)) if left > 0 else Fraction(0)
 
     def as_epsilon(self, rho: Fraction) -> float | None:
         """The ε of an amount at the δ of this ledger: 0 for nothing, None if it has no δ."""
         if not self.delta:
             return None
         return epsilon_of(rho, self.delta) if rho > 0 else 0.0
+
+    @property
+    def epsilon_so_far(self) -> float | None:
+        """The ε of all entries together at the δ of this ledger; None if it has no δ."""
+        left = Fraction(self.delta or 0) - self.delta_spent
+        if left <= 0:
+            return None
+        return epsilon_of(self.spent, left) if self.entries else 0.0
 
     @property
     def by_period(self) -> dict[str | None, Fraction]:
@@ -177,6 +205,7 @@ def _statement(header: dict[str, Any], contents: list[dict[str, Any]]) -> Statem
         unit=Unit.from_json(header.get("unit")),
         fingerprints=fingerprints,
         lines=len(contents),
+        kind=header["ledger"],
     )
 
 
@@ -196,6 +225,7 @@ def _entry(content: dict[str, Any]) -> Entry:
     return Entry(
         rho=Fraction(content["rho"]),
         period=content.get("period"),
+        delta=Fraction(content.get("delta", 0)),
         **{name: content[name] for name in fields},
     )
 

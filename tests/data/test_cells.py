@@ -1,0 +1,99 @@
+"""Cells of records without a schema: each is read for itself, in every kind of file."""
+
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from thresher.data.cells import read_cells
+from thresher.errors import DataError
+from thresher.schema.draft.survey import SIZE, can_be_category, survey_code
+from thresher.schema.features import Categorical
+from thresher.schema.labels import is_label
+
+FRAME = pd.DataFrame(
+    {"city": ["Rome", " Oslo ", None, "Rome"], "age": [41, 17, 17, 90], "rate": [0.5, 2, None, 2]}
+)
+
+
+def test_every_source_gives_the_same_cells(tmp_path):
+    FRAME.to_csv(tmp_path / "p.csv", index=False)
+    FRAME.to_parquet(tmp_path / "p.parquet")
+    sources = [FRAME, pa.Table.from_pandas(FRAME), tmp_path / "p.csv", tmp_path / "p.parquet"]
+    for source in sources:
+        cells = read_cells(source)
+        assert cells.n == 4
+        assert cells.columns["city"] == {"Rome": 2, "Oslo": 1, "": 1}
+        numbers, counts = cells.numbers("age")
+        assert (numbers.tolist(), counts.tolist()) == ([17, 41, 90], [2, 1, 1])
+        assert cells.numbers("rate")[0].tolist() == [0.5, 2]
+
+
+def test_values_come_in_an_order_that_is_not_that_of_the_records():
+    turned = FRAME.iloc[::-1]
+    for name in FRAME.columns:
+        first, second = (read_cells(frame).values(name) for frame in (FRAME, turned))
+        assert first[0] == second[0]
+        assert first[1].tolist() == second[1].tolist()
+
+
+CELLS = st.one_of(st.none(), st.text(), st.floats(), st.booleans())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(CELLS, min_size=2), CELLS)
+def test_one_cell_changes_at_most_two_counts(cells, new):
+    """Whatever one record is replaced by, no other cell is read differently."""
+    before, after = (
+        read_cells(pd.DataFrame({"a": pd.Series(some, dtype=object)}))
+        for some in (cells, [new, *cells[1:]])
+    )
+    assert before.n == after.n
+    mine, theirs = Counter(before.columns["a"]), Counter(after.columns["a"])
+    assert sum((mine - theirs).values()) <= 1
+    assert sum((theirs - mine).values()) <= 1
+
+
+@given(st.text())
+def test_every_text_has_a_place_on_the_public_scale(text):
+    assert 0 <= survey_code(text) < SIZE
+    assert not can_be_category(text) or not text or is_label(text)
+
+
+@pytest.mark.parametrize("text", ["9" * 400, "1e999", "-inf", "nan", "99999999-01-01", "1_0", "٣"])
+def test_odd_texts_have_a_place(text):
+    assert 0 <= survey_code(text) < SIZE
+
+
+def test_tables_add_up_to_the_records():
+    cells = read_cells(FRAME)
+    [table] = cells.counts([("city",)])
+    assert table.total == 4
+    assert isinstance(cells.schema["city"], Categorical)
+    with pytest.raises(DataError, match="column by column"):
+        cells.counts([("city", "age")])
+
+
+def test_columns_are_set_aside_by_their_declared_type():
+    table = pa.table({"list": [[1], [2]], "age": [1, 2]})
+    cells = read_cells(table)
+    assert cells.unreadable == ("list",)
+    assert list(cells.columns) == ["age"]
+    with pytest.raises(DataError, match="no column that could be a feature"):
+        read_cells(table, ["list"])
+    with pytest.raises(DataError, match="no column 'b'"):
+        read_cells(table, ["b"])
+    with pytest.raises(DataError, match="no records"):
+        read_cells(FRAME.iloc[:0])
+
+
+def test_cells_tell_nothing_by_themselves():
+    cells = read_cells(FRAME)
+    assert repr(cells) == "Cells(4 records, 3 columns)"
+    with pytest.raises(TypeError):
+        iter(cells)
+    assert np.issubdtype(cells.values("city")[1].dtype, np.int64)
