@@ -13,6 +13,7 @@ import pandas as pd
 
 from thresher.reproduction.future_claims import FUTURE_CLAIMS
 from thresher.reproduction.paper_figure import Context, PaperFigure
+from thresher.reproduction.paper_numbers import REPETITIONS
 from thresher.reproduction.practice import AUTHORS, TEXT
 from thresher.reproduction.present_claims import PRESENT_CLAIMS
 from thresher.reproduction.running import Task
@@ -40,7 +41,8 @@ def places(context: Context, claim: Claim) -> Iterator[Context]:
     """
     data = context.scale.data[:1]
     quick = replace(QUICK, data=data, practice=AUTHORS)
-    for scale in (context.scale, replace(context.scale, data=data), quick):
+    repeated = replace(quick.repeated(REPETITIONS), name=f"quick, {REPETITIONS} repetitions")
+    for scale in (context.scale, replace(context.scale, data=data), repeated, quick):
         wanted = [t for t in claim.figure.tasks(scale) if _is_needed(t)]
         if all(task in context.store for task in wanted):
             yield replace(context, scale=scale)
