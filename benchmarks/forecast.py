@@ -5,6 +5,7 @@ Without a name it runs all tables that were not used to make the forecast (`--tu
 were). A case is a table, a workload and an ε; each is one fit by `auto` with its default settings,
 δ = 1/n². A ratio is the forecast over what the fit had. Beside it stands a formula: the noise of
 the joint Gaussian mechanism, σ·√(2 ln m) for the largest of m errors and 0.67·σ for the median.
+With `--shares`, the share of each value of each feature is taken for public, to two digits.
 """
 
 import argparse
@@ -44,11 +45,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Forecasts beside real fits.")
     parser.add_argument("names", nargs="*", help="names of tables; all if not given")
     parser.add_argument("--tuning", action="store_true", help="the tables that were used")
+    parser.add_argument("--shares", action="store_true", help="shares of values are known")
     given = parser.parse_args()
     ratios: dict[str, list[float]] = {}
     for name in given.names or (TUNING if given.tuning else HELD_OUT):
         data = load(name)
-        people = [stand_in(data.schema, data.n, seed) for seed in SEEDS]
+        shares = _shares(data) if given.shares else None
+        people = [stand_in(data.schema, data.n, seed, shares) for seed in SEEDS]
         for work in workloads(data):
             for epsilon in EPSILONS:
                 found = _ratios(data, work, epsilon, people)
@@ -61,6 +64,15 @@ def main() -> None:
         near = np.mean(np.abs(np.log(values)) <= math.log(GOAL))
         middle = np.median(values)
         print(f"{kind}: {near:.0%} of {len(values)} within {GOAL} times; median ×{middle:.2f}")
+
+
+def _shares(data: th.Records) -> dict[str, np.ndarray]:
+    """How frequent each value is, to two digits."""
+    found = {}
+    for feature in data.schema:
+        counts = np.bincount(data.codes(feature.name), minlength=feature.size)
+        found[feature.name] = np.array([float(f"{count / data.n:.1e}") for count in counts])
+    return found
 
 
 def _ratios(

@@ -22,7 +22,7 @@ function release(features, records) {
   return new Release({
     n: 1000, source: "rows", features, corrections: [], total_noise: 0, normal_95: 1.96, pairs: [[0, 1], [0, 2], [1, 2]],
     rows: { count: records.length, filled: columns.map((rows) => rows.length), places: columns.flat(), values: columns.flat().map(() => 1) },
-    variances: { tables: [], clamped: [], queries: [], predicted: [], prediction: 0, excesses: [], floor: 0,
+    variances: { tables: [], joint: [], clamped: [], queries: [], predicted: [], prediction: 0, pairs: [], excesses: [], floor: 0,
       constants: { fitted: 1, excess: 1, correlation: 0.1, unmeasured: 0.5, most_exact: 8 } },
   });
 }

@@ -148,6 +148,17 @@ def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(capsys, monk
         assert "thresher: running: forms; a few seconds left\n" in until(capsys, "left\n")
 
 
+@pytest.mark.parametrize("ends", [[2500, 4100], [1, 999, 1000, 3999, 4999], [4100]])
+def test_remarks_about_reading_do_not_show_where_batches_end(ends, monkeypatch):
+    """Lines of other lengths are read in other batches."""
+    told = []
+    monkeypatch.setattr(display.Plain, "tell", lambda _, words: told.append(words))
+    with console.counting("reading people.csv") as counted:
+        for rows in ends:
+            counted(rows)
+    assert told == [f"{number},000 records" for number in range(1, 5)]
+
+
 def test_a_line_for_each_phase_where_there_is_no_terminal(capsys, monkeypatch):
     monkeypatch.setattr(display, "PATIENCE", 0.0)
     with console.phases_of("fitting") as progress:
@@ -178,7 +189,7 @@ with console.phases_of("fitting") as progress:
     console.say("a message")
     progress.note("a note \x9b")
 with console.counting("reading [/x] \x1b]0;owned\x07") as counted:
-    counted(5)
+    counted(5000)
 with console.runs_of_experiments() as watch:
     watch(1.0, 2.0, "forms")
 with console.working("drawing"):
@@ -206,7 +217,7 @@ def test_bars_in_a_terminal(tmp_path):
     text = shown.decode()
     for words in ("fitting: rounds", "1 of 4, [/red] error \\x9b31m", "about 75 s left",
                   "a message", "thresher: a note \\x9b",
-                  "reading [/x] \\x1b]0;owned\\x07: 5 records", "running", "50%", "forms",
+                  "reading [/x] \\x1b]0;owned\\x07: 5,000 records", "running", "50%", "forms",
                   "drawing"):  # fmt: skip
         assert words in text, text
     assert "\x9b" not in text

@@ -20,6 +20,16 @@ def test_json_has_the_promised_keys(folder, thresher):
         assert plan["memory"] > 0
 
 
+def test_shares_that_are_public(folder, thresher):
+    Path("shares.json").write_text('{"town": {"A": 0.8, "B": 0.1, "C": 0.1}}')
+    told = thresher(f"{PLAN} --epsilon 1 --delta 1e-6 --shares shares.json --json").json
+    assert "taken for public" in told["assumption"]
+    Path("shares.json").write_text('{"town": {"Atlantis": 1}}')
+    wrong = thresher(f"{PLAN} --epsilon 1 --delta 1e-6 --shares shares.json")
+    assert wrong.status == 2
+    assert "'town' has no value 'Atlantis'" in wrong.err
+
+
 def test_words_and_a_page(folder, thresher):
     thresher("ledger create book --epsilon 2 --delta 1e-6")
     told = thresher(f"{PLAN} --epsilon 1 --delta 1e-6 --ledger book --margin 0.05 -o plan.html")

@@ -28,7 +28,9 @@ def desk(tmp_path, monkeypatch, thresher):
 
 
 def test_from_draft_to_fit_with_one_ledger(desk):
-    told = desk("schema draft people.csv --private --rho 0.04 --ledger l -o s.json --json").json
+    told = desk(
+        "schema draft people.csv --private --rho 0.04 --ledger l -o s.json --shares sh.json --json"
+    ).json
     assert told["features"] == ["age", "town"]
     assert (told["rho"], told["delta"]) == (0.04, 1e-11)
     assert "identifier" in told["left_out"]["id"]
@@ -38,6 +40,10 @@ def test_from_draft_to_fit_with_one_ledger(desk):
     assert "paid for" in json.loads(Path("s.json").read_text())["warning"]
     assert Ledger.open("l").entries[-1].release == "schema draft s.json"
     desk("workload all --schema s.json -k 2 -r 2 -o w.json")
+    shares = json.loads(Path("sh.json").read_text())
+    assert shares["town"]["A"] == pytest.approx(0.5, abs=0.05)
+    planned = desk(f"plan --schema s.json --n {N} -w w.json --epsilon 1 --shares sh.json")
+    assert "taken for public" in planned.out, planned.err
     fitted = desk("fit people.csv --schema s.json -w w.json --rho 0.01 --ledger l -o r")
     assert fitted.status == 0, fitted.err
     shown = desk("ledger show l")

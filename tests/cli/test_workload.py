@@ -63,6 +63,9 @@ def test_pairs_and_triples_of_named_features_and_everything_by_an_outcome(target
     named = [word for name in ("age", "sex", "race") for word in ("--among", name)]
     told = json.loads(run("all", "-k", 2, "-k", 3, *named, "-o", target, "--json"))
     assert told["thresholds"] == 4
+    listed = ("--among", "age,sex", "--among", "race")
+    told = json.loads(run("all", "-k", 2, *listed, "-o", target, "--json"))
+    assert told["thresholds"] == 3
     run("all", "-k", 2, "--having", "income", "-o", target)
     work = Workload.load(target, adult_schema())
     assert len(work) == 13

@@ -1,5 +1,6 @@
 """Cells of records without a schema: each is read for itself, in every kind of file."""
 
+import json
 from collections import Counter
 
 import numpy as np
@@ -89,6 +90,32 @@ def test_columns_are_set_aside_by_their_declared_type():
         read_cells(table, ["b"])
     with pytest.raises(DataError, match="no records"):
         read_cells(FRAME.iloc[:0])
+
+
+SECRET = "what Ann has"
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_names_that_records_bring_along_are_not_public(several, tmp_path):
+    """One record of a JSON lines file could name a column, which the draft then told."""
+    for part in range(1 + several):
+        rows = [{"city": "Rome"}, {"city": "Oslo", SECRET: "flu"}]
+        (tmp_path / f"{part}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    source = tmp_path if several else tmp_path / "0.jsonl"
+    with pytest.raises(DataError, match="its records name their columns") as refused:
+        read_cells(source)
+    assert SECRET not in str(refused.value)
+    assert read_cells(source, ["city"]).schema.names == ("city",)
+
+
+def test_the_first_record_of_a_file_without_a_header_is_not_public(tmp_path):
+    path = tmp_path / "p.csv"
+    path.write_text(f"39,{SECRET}\n41,x\n")
+    with pytest.raises(DataError, match="a number for its name") as refused:
+        read_cells(path)
+    assert SECRET not in str(refused.value)
+    path.write_text("2019,2020\n1,2\n")
+    assert read_cells(path, ["2019"]).columns == {"2019": {"1": 1}}
 
 
 def test_cells_tell_nothing_by_themselves():

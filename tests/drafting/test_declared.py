@@ -15,6 +15,8 @@ from thresher.errors import ParameterError
         (("numbers", 0, float("nan")), "two finite ends"),
         (("numbers", 5, 5), "must rise"),
         (("numbers", 0, 1e300), "between -1e15 and 1e15"),
+        (("numbers", 1, 1 + 1e-15), "too narrow to be divided"),
+        (("numbers", 0, 5e-324), "too narrow to be divided"),
         (("dates", 1900.5, 2000), "two years"),
         (("dates", 2000, 1900), "two years"),
     ],

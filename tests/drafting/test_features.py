@@ -9,6 +9,7 @@ from thresher.drafting import Declared
 from thresher.drafting.features import (
     candidates_of,
     categories_feature,
+    category_shares,
     dates_feature,
     numbers_feature,
     truth_feature,
@@ -26,6 +27,11 @@ def test_candidates_rise_strictly_inside_the_range(low, high, whole):
     assert all(low < number < high for number in some)
     assert all(a < b for a, b in pairwise(some))
     assert not whole or all(number.is_integer() for number in some)
+
+
+@pytest.mark.parametrize(("low", "high"), [(1, 1 + 1e-11), (0, 1e-200), (1e15 - 1e4, 1e15)])
+def test_every_range_that_can_be_declared_can_be_divided(low, high):
+    assert candidates_of(Declared("numbers", low, high), whole=False)
 
 
 def test_cells_beside_the_numbers_are_unknown():
@@ -54,3 +60,14 @@ def test_of_very_many_values_the_most_frequent_stay():
     assert feature.size == 1001
     assert "v02999" in feature.labels
     assert "v00001" not in feature.labels
+
+
+def test_blank_cells_that_are_rarer_than_a_thousand_values_count_as_others():
+    """The draft was paid for, and then failed."""
+    counts = {f"v{i}": 30 for i in range(1000)} | {"": 20}
+    feature = categories_feature("city", counts)
+    assert "unknown" not in feature.labels
+    shares = category_shares(feature, counts, 40_000)
+    assert shares["v7"] == 30 / 40_000
+    assert shares["(other)"] == pytest.approx(0.25)
+    assert sum(shares.values()) == pytest.approx(1)

@@ -77,6 +77,15 @@ def test_a_result_is_given_for_the_very_call_that_was_paid(verb, records, tmp_pa
             asked(records, tmp_path, other)
 
 
+def test_a_query_may_be_excluded_in_two_spellings(records, tmp_path):
+    def call(wall):
+        query = work(wall).query(3)
+        turned = Query(reversed(query.conditions), query.r)
+        return wall.select(work(wall), zeros, 2, [query, turned], **SAME_RHO)
+
+    assert asked(records, tmp_path, call) == asked(records, tmp_path, call)
+
+
 @pytest.mark.parametrize("rho", ["1/5", Fraction(1, 4) + Fraction(1, 10**30)])
 def test_a_result_is_given_at_the_price_that_was_paid(rho, records, tmp_path):
     asked(records, tmp_path, CALLS["measure"][0])

@@ -66,12 +66,7 @@ def drawn(release, people, kind, rng):
 KINDS = ["value", "in cell", "in range", "in r of k", "out cell", "out range", "out r of k"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_margins_cover_the_truth_and_are_not_far_too_wide(release, people, kind):
-    """Coverage of 95 % is claimed; 0.88 of 120 dependent answers allows for chance.
-
-    Caught: margins of a third of these, and margins that are 10 times as wide as errors.
-    """
+def errors_and_margins(release, people, kind):
     rng = np.random.default_rng(KINDS.index(kind))
     errors, margins = [], []
     while len(errors) < DRAWS:
@@ -79,21 +74,22 @@ def test_margins_cover_the_truth_and_are_not_far_too_wide(release, people, kind)
         answer = release.answer(query)
         if answer > 0.001:
             errors.append(abs(answer - truth))
-            margins.append(answer.error_bar)
-    errors, margins = np.array(errors), np.array(margins)
-    assert np.mean(errors <= margins + 1e-6) >= 0.88
-    assert np.median(margins) <= 10 * np.median(errors)
+            margins.append(answer.error_bar + 1e-6)
+    return np.array(errors), np.array(margins)
 
 
-def test_smaller_margins_would_not_cover_it(release, people):
-    rng = np.random.default_rng(0)
-    found = [drawn(release, people, "value", rng) for _ in range(DRAWS)]
-    answers = [release.answer(query) for query, _ in found]
-    within = [
-        abs(answer - truth) <= answer.error_bar / 3
-        for answer, (_, truth) in zip(answers, found, strict=True)
-    ]
-    assert np.mean(within) < 0.88
+def test_margins_cover_the_truth_and_are_not_far_too_wide(release, people):
+    """Coverage of 95 % is claimed; all answers depend on the noise of a few tables of six features.
+
+    Caught: margins of half of these, and margins that are 10 times as wide as errors.
+    """
+    found = {kind: errors_and_margins(release, people, kind) for kind in KINDS}
+    inside = {kind: np.mean(errors <= margins) for kind, (errors, margins) in found.items()}
+    assert min(inside.values()) >= 0.8, inside
+    assert np.mean([*inside.values()]) >= 0.88
+    assert np.mean([np.mean(errors <= margins / 2) for errors, margins in found.values()]) < 0.88
+    for errors, margins in found.values():
+        assert np.median(margins) <= 10 * np.median(errors)
 
 
 def test_means_and_medians(release, people):

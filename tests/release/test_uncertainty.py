@@ -20,8 +20,21 @@ from thresher.queries import Query, Threshold, Workload
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release import Release
 from thresher.release.sources import NoisyTables, RowsAndTables, SyntheticRows, Zeros
-from thresher.release.sources.fitted_variances import CORRELATION, FITTED
-from thresher.release.uncertainty import NORMAL_95, Uncertainty, cells_meeting, exactly
+from thresher.release.sources.dependence import Pairs
+from thresher.release.sources.fitted_variances import SINGLE
+from thresher.release.sources.parts import (
+    CLAIMED,
+    CORRELATION,
+    EXPECTED,
+    FITTED,
+    INTERACTION,
+)
+from thresher.release.uncertainty import (
+    NORMAL_95,
+    Uncertainty,
+    cells_meeting,
+    count_probabilities,
+)
 from thresher.schema import Schema
 from thresher.schema.features import Categorical
 
@@ -84,11 +97,15 @@ def noise(sigma, cells):
     return pytest.approx(NORMAL_95 * sigma / N * math.sqrt(cells))
 
 
-def fitted_noise(sigma, cells, whole=math.inf):
+def fitted_noise(sigma, cells, whole):
     """The margin of D', whose table sums to 1, as a sum of cells; one person is the least."""
-    least = 0 if whole == math.inf else 1
     noisy = FITTED * sigma**2 * cells * (1 - cells / whole)
-    return pytest.approx(NORMAL_95 / N * math.sqrt(noisy + least))
+    return pytest.approx(NORMAL_95 / N * math.sqrt(noisy + 1))
+
+
+def measured_alone(sigma):
+    """The margin of an answer of D' to a query that was measured by itself."""
+    return noise(sigma, SINGLE)
 
 
 def share(text):
@@ -110,14 +127,13 @@ def test_cells_that_a_query_adds_up(data):
     assert cells_meeting(sizes, met, r) == cells
 
 
-@given(st.lists(st.floats(0, 1), max_size=5), st.integers(-1, 6))
-def test_exactly_so_many_conditions_hold(shares, count):
-    expected = sum(
-        math.prod(p if holds else 1 - p for p, holds in zip(shares, which, strict=True))
-        for which in itertools.product([False, True], repeat=len(shares))
-        if sum(which) == count
-    )
-    assert exactly(shares, count) == pytest.approx(expected)
+@given(st.lists(st.floats(0, 1), max_size=5))
+def test_so_many_conditions_hold(shares):
+    expected = [0.0] * (len(shares) + 1)
+    for which in itertools.product([False, True], repeat=len(shares)):
+        chances = [p if holds else 1 - p for p, holds in zip(shares, which, strict=True)]
+        expected[sum(which)] += math.prod(chances)
+    assert count_probabilities(shares) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -161,41 +177,53 @@ def test_measurements_of_the_same_are_pooled():
     measured = as_fitted("c", 3.0), as_fitted("c", 4.0)
     assert margin("c=c0", rows(), *measured) == fitted_noise(pooled, 1, 4)
     asked = single("a=a0, b=b0", 3.0), single("b=b0, a=a0", 4.0)
-    assert margin("a=a0, b=b0", rows(), *asked) == fitted_noise(pooled, 1)
+    assert margin("a=a0, b=b0", rows(), *asked) == measured_alone(pooled)
 
 
 def test_the_very_query_that_was_measured():
     measured = single("2 of: a=a0, b=b0, c=c0", 3.0)
     asked = "2 of: c=c0, b=b0, a=a0"
-    assert margin(asked, rows(), measured) == fitted_noise(3.0, 1)
+    assert margin(asked, rows(), measured) == measured_alone(3.0)
     assert not estimated(asked, rows(), measured)
     assert estimated("2 of: a=a0, b=b0, c=c1", rows(), measured)
     assert estimated("1 of: a=a0, b=b0, c=c0", rows(), measured)
     work = Workload(SCHEMA, [Threshold(tuple("cab"), r=2)])
     assert margin(asked, rows(0.001), measured, work=work) == pytest.approx(0.001)
-    assert margin(asked, rows(0.4), measured, work=work) == fitted_noise(3.0, 1)
+    assert margin(asked, rows(0.4), measured, work=work) == measured_alone(3.0)
 
 
 def test_tables_of_r_below_k_are_of_queries():
     measured = table("ab", 5.0, r=1)
-    assert margin("any of: a=a0, b=b1", rows(), measured) == fitted_noise(5.0, 1)
+    assert margin("any of: a=a0, b=b1", rows(), measured) == measured_alone(5.0)
     assert estimated("a=a0, b=b1", rows(), measured)
+
+
+def contrast(part, p):
+    """The variance of a contrast between a condition and the others, in units of the noise."""
+    return part * (1 - p) ** 2 + (1 - part) * p**2
+
+
+def by_noise_and_expectation(noisy, expected):
+    return noisy * expected / (noisy + expected)
 
 
 @pytest.mark.parametrize("allowed", ["c0", "c0,c1"])
 @pytest.mark.parametrize(("sigma", "r"), [(0.5, 1), (0.5, 2), (50.0, 1), (50.0, 2)])
 def test_two_conditions_in_parts(sigma, r, allowed):
-    """The errors of both shares, and the error in how often both hold, whichever bound is less."""
+    """The errors of both shares, and the error in how often both hold; or the sum of cells."""
     measured = [as_fitted("b", 2.0), as_fitted("c", 3.0), table("bc", sigma)]
     codes = 1 + allowed.count(",")
     p, q = share("b=b0"), share(f"c in {{{allowed}}}")
     weight = {1: (1 - q, 1 - p), 2: (q, p)}[r]
+    strength = Pairs(ROWS, SCHEMA, ()).of("b", "c").strength
     # The table of both tells about each, too.
     b_noise, c_noise = (1 / (1 / alone + 1 / (sigma**2 * 12)) for alone in (2.0**2 * 3, 3.0**2 * 4))
-    alone = (b_noise * 1 / 3 * (1 - 1 / 3), c_noise * codes / 4 * (1 - codes / 4))
-    together = sigma**2 * codes * (1 - codes / 12) / N**2
-    together = min(together, CORRELATION**2 * p * (1 - p) * q * (1 - q))
-    variance = sum(w**2 * FITTED * v / N**2 for w, v in zip(weight, alone, strict=True)) + together
+    alone = (b_noise * contrast(1 / 3, p), c_noise * contrast(codes / 4, q))
+    variance = sum(w**2 * FITTED * v / N**2 for w, v in zip(weight, alone, strict=True))
+    variance += by_noise_and_expectation(
+        FITTED * sigma**2 * 12 * contrast(1 / 3, p) * contrast(codes / 4, q) / N**2,
+        (INTERACTION**2 + (EXPECTED[2] * strength) ** 2) * p * (1 - p) * q * (1 - q),
+    )
     if r == 2:
         variance = min(variance, FITTED * sigma**2 * codes * (1 - codes / 12) / N**2)
     variance += 1 / N**2
@@ -203,12 +231,33 @@ def test_two_conditions_in_parts(sigma, r, allowed):
     assert found == pytest.approx(NORMAL_95 * math.sqrt(variance))
 
 
+@pytest.mark.parametrize("r", [1, 2, 3])
+def test_three_conditions_whose_pairs_were_measured(r):
+    """What D' claims beyond independence may be wrong, since the three were not measured."""
+    measured = [table(pair, 5.0) for pair in ("ab", "ac", "bc")]
+    shares = [share(text) for text in ("a=a0", "b=b0", "c=c0")]
+    independent = sum(count_probabilities(shares)[r:])
+    asked = f"{r} of: a=a0, b=b0, c=c0"
+    least = margin(asked, rows(), *measured, answer=independent)
+    found = margin(asked, rows(), *measured, answer=independent + 0.1)
+    assert found**2 - least**2 == pytest.approx((NORMAL_95 * CLAIMED * 0.1) ** 2)
+    spread = math.prod(p * (1 - p) for p in shares)
+    assert least > NORMAL_95 * INTERACTION * math.sqrt(spread)
+    assert estimated(asked, rows(), *measured)
+    assert not estimated(asked, rows(), *measured, table("abc", 5.0))
+
+
 def test_what_was_not_measured_is_estimated():
     ways = [as_fitted("b", 2.0), as_fitted("c", 3.0)]
     p, q = share("b=b0"), share("c=c0")
-    variance = FITTED * (q**2 * 2.0**2 * 2 / 3 + p**2 * 3.0**2 * 3 / 4) / N**2
-    variance += CORRELATION**2 * p * (1 - p) * q * (1 - q) + 1 / N**2
-    assert margin("b=b0, c=c0", rows(), *ways) == pytest.approx(NORMAL_95 * math.sqrt(variance))
+    alone = q**2 * 2.0**2 * 3 * contrast(1 / 3, p) + p**2 * 3.0**2 * 4 * contrast(1 / 4, q)
+    variance = FITTED * alone / N**2 + 1 / N**2
+    variance += CORRELATION**2 * p * (1 - p) * q * (1 - q)
+    found = margin("b=b0, c=c0", rows(), *ways, answer=p * q)
+    assert found == pytest.approx(NORMAL_95 * math.sqrt(variance))
+    variance += CLAIMED**2 * (0.5 - p * q) ** 2
+    found = margin("b=b0, c=c0", rows(), *ways, answer=0.5)
+    assert found == pytest.approx(NORMAL_95 * math.sqrt(variance))
     assert estimated("b=b0, c=c0", rows(), *ways)
     assert not estimated("b=b0", rows(), *ways)
     assert not estimated("any of: b=b0, c=c0", rows(), table("bc", 9.0))
@@ -228,9 +277,11 @@ def test_a_share_may_be_as_far_from_0_as_its_noise():
     found = (
         SyntheticRows(nobody, SCHEMA).variances(ways, WORK).of(Query.parse("b=b1, c=c0", SCHEMA))
     )
-    b, c = FITTED * 0.03**2 * 2 / 3, FITTED * 0.003**2 * 3 / 4
-    together = CORRELATION**2 * math.sqrt(b) * (1 - math.sqrt(b)) / 4
-    assert found.value == pytest.approx(b / 4 + b * c + together + 1 / N**2)
+    least = 0.03 * math.sqrt(2 / 3)
+    b = FITTED * 0.03**2 * 3 * contrast(1 / 3, least)
+    c = FITTED * 0.003**2 * 4 * contrast(1 / 4, 1 / 2)
+    together = CORRELATION**2 * least * (1 - least) / 4
+    assert found.value == pytest.approx(b / 4 + least**2 * c + together + 1 / N**2)
 
 
 def test_many_conditions_count_by_their_mean_share():
@@ -246,7 +297,7 @@ def test_many_conditions_count_by_their_mean_share():
     variances = SyntheticRows(d_prime, schema).variances(ways, work)
     query = Query.parse("4 of: " + ", ".join(f"{name}={name}0" for name in names), schema)
     p = np.mean([d_prime.block(i)[0].astype(np.float64).mean() for i in range(9)])
-    once = stats.binom(8, p).pmf(3) ** 2 * 9 * FITTED * (100.0 / N) ** 2 / 2
+    once = stats.binom(8, p).pmf(3) ** 2 * 9 * FITTED * (100.0 / N) ** 2 * 2 * contrast(1 / 2, p)
     twice = (stats.binom(7, p).pmf(2) - stats.binom(7, p).pmf(3)) ** 2
     twice *= 36 * (CORRELATION * p * (1 - p)) ** 2
     found = variances.of(query)
@@ -345,7 +396,7 @@ def fitted():
 def test_rap_states_its_prediction_error(fitted):
     assert 0.0 < fitted.source.prediction_error < 1.0
     asked = fitted.measurements[-1]
-    by_noise = NORMAL_95 * math.sqrt(FITTED) * asked.sigma / asked.n
+    by_noise = NORMAL_95 * math.sqrt(SINGLE) * asked.sigma / asked.n
     found = fitted.answer(asked.query).error_bar
     assert found == pytest.approx(min(by_noise, fitted.source.prediction_error))
     assert found < fitted.answer("sex=Female").error_bar < 1

@@ -171,11 +171,11 @@ def test_a_table_of_three_features_with_row_percentages(page, release, tmp_path)
 def test_distributions_and_comparisons_show_pictures_and_numbers(page, release):
     page.get_by_role("link", name="Distributions").click()
     page.get_by_label("Feature", exact=True).select_option("pay in k")
-    rows = page.locator("#app tbody th").all_inner_texts()
+    rows = page.locator("#app .scroll tbody th").all_inner_texts()
     assert rows[:2] == ["0–4,000", "4,000–8,000"]
     assert rows[-2:] == ["≥\xa096,000", "?"]
     wanted = by_python(release, th.Query.parse('"pay in k"=0', release.schema))
-    assert shown(page, "#app tbody td") == pytest.approx(wanted[:2], abs=1e-6)
+    assert shown(page, "#app .scroll tbody td") == pytest.approx(wanted[:2], abs=1e-6)
     assert page.locator(".picture svg[role=img][aria-label]").count() == 1
     page.get_by_role("link", name="Compare").click()
     page.get_by_label("Groups").select_option("grade")
@@ -184,6 +184,22 @@ def test_distributions_and_comparisons_show_pictures_and_numbers(page, release):
     assert questions[0] == "share of all of: smoker=false among all of: grade=A"
     wanted = release.answer(questions[0])
     assert shown(page, "#app tbody td") == pytest.approx([wanted, wanted.error_bar], abs=1e-6)
+
+
+def test_numbers_have_their_mean_sum_and_quartiles(page, release):
+    page.get_by_role("link", name="Distributions").click()
+    page.get_by_label("Feature", exact=True).select_option("age")
+    brief = page.get_by_role("table", name="Mean, sum and quartiles of age")
+    shown = [
+        float(cell.get_attribute("data-value")) for cell in brief.locator("td[data-value]").all()
+    ]
+    numbers = release.numbers("age")
+    quartiles = [numbers.quantile(part) for part in (0.25, 0.5, 0.75)]
+    assert shown == pytest.approx([numbers.mean(), numbers.sum(), *quartiles], rel=1e-6)
+    page.get_by_text("Ask the same elsewhere").click()
+    page.get_by_text("thresher numbers").first.wait_for()
+    page.get_by_label("Feature", exact=True).select_option("grade")
+    assert brief.count() == 0
 
 
 def test_the_report_begins_with_findings_and_is_stamped(page):

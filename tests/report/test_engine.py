@@ -6,6 +6,7 @@ import subprocess
 from itertools import permutations
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import thresher as th
@@ -60,6 +61,61 @@ def test_queries_about_views_are_put_as_the_command_puts_them(name, tmp_path):
         assert found == pytest.approx(by_python(release, query), abs=1e-6), text
 
 
+@pytest.mark.parametrize("name", ["tables", "gaussian_joint", "rap"])
+def test_random_ranges_are_put_to_the_views_that_know_them_best(name, tmp_path):
+    """Ranges of a column that has two views, and of columns that have one or none."""
+    plain = people()
+    age, pay = plain.schema["age"], plain.schema["pay in k"]
+    schema = plain.schema.with_views(
+        [
+            th.View.at_cuts(age, "decade", [22, 25, 27]),
+            th.View.at_cuts(age, "old", [25]),
+            th.View.at_cuts(pay, "well paid", [40_000]),
+        ]
+    )
+    data = th.Records(schema, plain.columns)
+    thresholds = [("decade", "grade"), ("old", "well paid", "smoker"), ("age", "grade"), ("old",)]
+    work = th.Workload(schema, [th.Threshold(names) for names in thresholds])
+    release = MECHANISMS[name].fit(data, work, randomness=th.InsecureSeededRandomness(5))
+    queries = [*_queries_with_views(schema, 600)]
+    told = by_page(release, [as_page(query, schema) for query in queries], tmp_path)
+    answered, by_views = 0, 0
+    for query, (*found, text) in zip(queries, told, strict=True):
+        wanted = by_python(release, query)
+        assert found == pytest.approx(wanted, abs=1e-6), text
+        answered += wanted[0] is not None
+        by_views += wanted[0] is not None and release._best_put(query) != query
+    assert answered > 50
+    assert by_views > 20 or name == "rap"
+    # A share among some people, all of it through views.
+    part = th.Query([th.Condition("age", range(5, 10)), th.Condition("pay in k", range(10, 25))])
+    whole = th.Query([th.Condition("smoker", [0])])
+    page = {**as_page(part, schema), "among": as_page(whole, schema)["conditions"]}
+    [(share, margin, estimated, _)] = by_page(release, [page], tmp_path)
+    both, among = (
+        release.answer(complete(release, conditions))
+        for conditions in (all_of(part, whole).conditions, whole.conditions)
+    )
+    wanted = ratio(both, among)
+    assert (share, margin) == pytest.approx((wanted, wanted.error_bar), abs=1e-6)
+    assert estimated == wanted.is_estimated
+
+
+def _queries_with_views(schema, count):
+    rng = np.random.default_rng(9)
+    ends = {"age": [0, 2, 5, 7, 10], "pay in k": [0, 10, 25]}  # codes at which groups begin
+    for _ in range(count):
+        names = rng.choice(["age", "pay in k", "grade", "smoker"], rng.integers(1, 4), False)
+        conditions = []
+        for name in map(str, names):
+            places = ends.get(name, range(schema[name].size + 1))
+            if rng.random() < 0.3:
+                places = range(schema[name].size + 1)
+            low, high = sorted(int(place) for place in rng.choice(places, 2, replace=False))
+            conditions.append(th.Condition(name, range(low, high)))
+        yield th.Query(conditions, int(rng.integers(1, len(conditions) + 1)))
+
+
 @pytest.mark.parametrize("name", ["tables", "gaussian_joint"])
 def test_shares_among_some_people_are_those_of_tables_for_people(name, tmp_path):
     data = people()
@@ -89,6 +145,43 @@ def test_shares_among_some_people_are_those_of_tables_for_people(name, tmp_path)
         wanted = ratio(both, among)
         assert (share, margin) == pytest.approx((wanted, wanted.error_bar), abs=1e-6)
         assert estimated == wanted.is_estimated
+
+
+@pytest.mark.parametrize("name", ["tables", "gaussian_joint", "residual", "all0"])
+def test_means_sums_and_quantiles_are_those_of_the_command(name, tmp_path):
+    data = people()
+    release = MECHANISMS[name].fit(
+        data, workload(data.schema), randomness=th.InsecureSeededRandomness(5)
+    )
+    among = [
+        None,
+        th.Query([th.Condition("smoker", [0])]),
+        th.Query([th.Condition("age", range(3, 8)), th.Condition("grade", [0, 1])]),
+    ]
+    asked = [(feature, where) for feature in ("age", "pay in k") for where in among]
+    pages = [
+        {
+            "numbers": data.schema.index(feature),
+            "conditions": as_page(where, data.schema)["conditions"] if where else [],
+        }
+        for feature, where in asked
+    ]
+    answered = 0
+    for (feature, where), told in zip(asked, by_page(release, pages, tmp_path), strict=True):
+        try:
+            numbers = release.numbers(feature, where=where)
+        except th.QueryError:
+            assert told is None
+            continue
+        answered += 1
+        wanted = [numbers.mean(), numbers.sum()]
+        wanted += [numbers.quantile(part) for part in (0, 0.1, 0.25, 0.5, 0.9, 1)]
+        found = [told["mean"], told["sum"], *told["quantiles"]]
+        for estimate, by_script in zip(wanted, found, strict=True):
+            ends = [by_script[key] for key in ("value", "low", "high")]
+            assert ends == pytest.approx([estimate, estimate.low, estimate.high], rel=1e-6)
+            assert by_script["estimated"] == estimate.is_estimated
+    assert answered == {"tables": 6, "all0": 0}.get(name, answered)
 
 
 def by_page(release: th.Release, queries: list[dict], folder: Path) -> list[list]:

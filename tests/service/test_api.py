@@ -197,3 +197,20 @@ def test_a_process_that_serves_has_imported_nothing_that_reads_records():
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert done.stdout == "[]\n"
+
+
+def test_numbers_are_those_of_the_library(client, releases):
+    release = releases["tables"]
+    asked = "mean of age among town=A"
+    mean = release.number(asked)
+    found = client.get(f"{TABLES}/number", params={"query": asked}).json()
+    assert found == {
+        "query": asked, "value": mean, "low": mean.low, "high": mean.high,
+        "is_estimated": mean.is_estimated,
+    }  # fmt: skip
+    told = client.get(f"{TABLES}/numbers", params={"feature": "age", "where": "town=A"}).json()
+    assert told["mean"]["value"] == mean
+    assert told["quantiles"][1]["value"] == release.number("median of age among town=A")
+    assert told["histogram"][0]["from"] == 20
+    refused(client.get(f"{TABLES}/numbers", params={"feature": "town"}), 422, "invalid")
+    refused(client.get(f"{TABLES}/number", params={"query": "mean of"}), 422, "invalid")

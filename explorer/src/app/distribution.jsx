@@ -3,10 +3,11 @@
 import { useMemo } from "preact/hooks";
 import { Bars } from "./chart.jsx";
 import { FeatureSelect } from "./conditions.jsx";
-import { count, inWords, isUnreliable } from "./format.js";
+import { count, inWords, isUnreliable, number } from "./format.js";
+import { hasNumbers, numbersOf } from "../engine/numbers.js";
 import { merged } from "../engine/release.js";
 import { groupsOf } from "./groups.js";
-import { DownloadButton, Elsewhere, spokenTable } from "./sharing.jsx";
+import { DownloadButton, Elsewhere, spokenNumbers, spokenTable } from "./sharing.jsx";
 import { Where } from "./table.jsx";
 
 const MOST = { ordered: 100, categories: 40 };
@@ -21,9 +22,40 @@ export function Distribution({ release, state, change }) {
       <div class="row controls"><FeatureSelect release={release} label="Feature" shown value={state.of} change={(of) => change({ of })} /></div>
       <Where release={release} limits={limits} change={change} />
       <Bars title={`Shares of the values of ${feature.name}`} rows={rows} ordered={feature.ordered} />
+      {hasNumbers(feature) && <InBrief release={release} index={state.of} limits={limits} />}
       <Shares release={release} name={feature.name} rows={rows} />
-      <Elsewhere texts={spokenTable(release, [feature.name], limits, limits.length ? "total" : "all")} />
+      <Elsewhere texts={{
+        ...spokenTable(release, [feature.name], limits, limits.length ? "total" : "all"),
+        ...(hasNumbers(feature) && spokenNumbers(release, feature.name, limits)),
+      }} />
     </section>
+  );
+}
+
+const NAMES = { 0.25: "Lower quartile", 0.5: "Median", 0.75: "Upper quartile" };
+
+/** The mean, sum and quartiles of numbers. */
+function InBrief({ release, index, limits }) {
+  const found = useMemo(() => numbersOf(release, index, limits), [index, JSON.stringify(limits)]);
+  if (!found) return null;
+  const { name } = release.features[index];
+  const rows = [["Mean", found.mean], ["Sum", found.sum], ...found.quantiles.map((quantile) => [NAMES[quantile.part], quantile])];
+  return (
+    <>
+      <table class="brief" aria-label={`Mean, sum and quartiles of ${name}`}>
+        <thead><tr><th scope="col"><bdi>{name}</bdi></th><th scope="col">value</th><th scope="col">95 % interval</th></tr></thead>
+        <tbody>
+          {rows.map(([label, found]) => (
+            <tr>
+              <th scope="row">{label}</th>
+              <td data-value={found.value}>{number(found.value, found)}</td>
+              <td>{number(found.low, found)} to {number(found.high, found)}{found.estimated && "\u00a0est."}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="small">Numbers are taken to be spread evenly inside of a bin; the intervals allow for that. Labels that are no numbers are left out.</p>
+    </>
   );
 }
 

@@ -27,6 +27,13 @@ export function count(people) {
   return WHOLE.format(people);
 }
 
+/** A number of which the interval is known, with two digits of the interval's half length. */
+export function number(value, { low, high }) {
+  const half = (high - low) / 2;
+  const digits = half > 0 ? Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(half)))) : 0;
+  return new Intl.NumberFormat("en", { maximumFractionDigits: digits, minimumFractionDigits: Number.isInteger(value) ? 0 : digits }).format(value);
+}
+
 /** Whether the margin of error is more than half of the value. */
 export function isUnreliable({ share, margin }) {
   return share !== null && (margin === null || margin > share / 2);

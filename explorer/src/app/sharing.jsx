@@ -93,6 +93,16 @@ export function spokenTable(release, features, limits, percent) {
   };
 }
 
+/** The same for the mean, sum and quartiles of numbers. */
+export function spokenNumbers(release, feature, limits) {
+  const { name } = release.facts;
+  const where = limits.length ? release.text({ conditions: limits, r: limits.length }) : null;
+  return {
+    "Command for the numbers": ["thresher numbers", ...[name, feature].map(shell), where && `--where ${shell(where)}`].filter(Boolean).join(" "),
+    "Python for the numbers": `th.load(${quoted(name)}).numbers(${quoted(feature)}${where ? `, where=${quoted(where)}` : ""})`,
+  };
+}
+
 function quoted(text) {
   return JSON.stringify(text);
 }

@@ -36,8 +36,9 @@ export class Release {
   /** The same where the release answers only queries that name more features: these then allow every value. */
   answerNamed(query) {
     if (query.r < query.conditions.length) return this.answer(query);
-    const named = this.source.answerable(query.conditions.map(({ feature }) => feature));
-    if (!named) return NONE;
+    const asked = query.conditions.map(({ feature }) => feature);
+    // Where no table has the features themselves, views of them may be in one.
+    const named = this.source.answerable(asked) ?? asked;
     const others = named.slice(query.conditions.length).map((feature) => this.anyOf(feature));
     const conditions = [...query.conditions, ...others];
     return this.answer({ conditions, r: conditions.length });

@@ -31,7 +31,7 @@ class Uncertainty {
 
   /** The margin of error of an answer, null if nothing is known; and whether it is estimated. */
   margin(query, share) {
-    const { variance, estimated } = this.variances.of(query);
+    const { variance, estimated } = this.variances.of(query, share);
     if (variance === Infinity) return { margin: null, estimated };
     const margin = this.normal95 * Math.sqrt(variance + (this.totalNoise * share) ** 2);
     // The truth is between 0 and 1, so no error is larger than this.
@@ -82,10 +82,9 @@ export function choose(n, k) {
   return ways;
 }
 
-/** The probability that exactly so many of some independent conditions hold. */
-export function exactly(shares, count) {
-  if (count < 0 || count > shares.length) return 0;
-  return byCount(shares, shares.map((share) => 1 - share))[count];
+/** The probabilities that 0, 1, 2, … of some independent conditions hold. */
+export function countProbabilities(shares) {
+  return byCount(shares, shares.map((share) => 1 - share));
 }
 
 /** The number of cells of a table that meet at least r of the conditions. */

@@ -44,6 +44,10 @@ COMMANDS: dict[str, Entry] = {
         "Show a table of a release by one, two or three features. This costs no privacy.",
         "table:table",
     ),
+    "numbers": Entry(
+        "Show the mean, sum, quartiles and histogram of numbers. This costs no privacy.",
+        "numbers:numbers",
+    ),
     "sample": Entry(
         "Draw synthetic records from a release. This costs no privacy.", "sample:sample"
     ),

@@ -17,6 +17,9 @@ CONTROL = re.compile(
 )
 """C0, DEL, C1, marks and overrides of direction, line separators, and halves of surrogate pairs."""
 
+ROUND = 1000
+"""Records from one remark about reading to the next."""
+
 Watch = Callable[[float, float | None, str], None]
 """Is told how much is done, of how much if that is known, and a few words."""
 
@@ -64,9 +67,20 @@ def warn(text: str) -> None:
 
 @contextmanager
 def counting(task: str, what: str = "records") -> Iterator[Callable[[int], None]]:
-    """Follow the reading of records or the like: how many there are so far."""
+    """Follow the reading of records or the like: how many there are so far, in round numbers.
+
+    Where a batch of records ends depends on how long their lines are, which is private.
+    """
+    told = 0
+
+    def tell(rows: int) -> None:
+        nonlocal told
+        while told + ROUND <= rows:
+            told += ROUND
+            shown.tell(f"{told:,} {what}")
+
     with _followed(task) as shown:
-        yield lambda rows: shown.tell(f"{rows:,} {what}")
+        yield tell
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """Options and arguments that several commands share, and what is checked about their values."""
 
+import csv
 import math
 import re
 from fractions import Fraction
@@ -86,6 +87,17 @@ def period_name(param: typer.CallbackParam, value: str | None) -> str | None:
     if value is not None and not (value.strip() and value.isprintable() and len(value) <= 100):
         raise ParameterError(f"{_flag(param)} must be a short name such as 2024")
     return value
+
+
+def names_in(listed: str, flag: str) -> list[str]:
+    """The names in a list such as `a,b,"c, d"`."""
+    names = [name.strip() for name in next(csv.reader([listed], skipinitialspace=True), [])]
+    if not names or "" in names:
+        raise ParameterError(
+            f"{flag} must list names with commas between them, such as age,sex; a name with a "
+            "comma goes in double quotes"
+        )
+    return names
 
 
 def _number(text: str) -> Fraction | float | None:

@@ -1,15 +1,16 @@
 """What `thresher schema draft --private` does: a schema that is paid for, and can be published."""
 
-import csv
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from thresher.cli.console import Interrupted, counting, print_json, say, show, warn, working
+from thresher.cli.options import names_in
 from thresher.cli.paying import check_unit, open_ledger
 from thresher.drafting import Declared, PrivateDraft, draft_schema_privately
 from thresher.drafting.declared import Kind
 from thresher.errors import BudgetError, DataError, ParameterError
+from thresher.files import write_json
 from thresher.privacy.budget import rho_of
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.unit import Neighbours, Unit
@@ -63,12 +64,14 @@ def draft_privately(
     spending: Spending,
     *,
     bins: int | None,
+    shares: Path | None,
     line_breaks: bool,
     as_json: bool,
 ) -> None:
     """Find a schema with noise, write it, and say what it cost."""
-    if output.is_dir() or not output.absolute().parent.is_dir():
-        raise DataError(f"{output} cannot be written: name a file in a folder that exists")
+    for target in [output] if shares is None else [output, shares]:
+        if target.is_dir() or not target.absolute().parent.is_dir():
+            raise DataError(f"{target} cannot be written: name a file in a folder that exists")
     ledger = None if spending.ledger is None else open_ledger(spending.ledger)
     unit = Unit(spending.neighbours)
     if ledger is not None:
@@ -95,6 +98,8 @@ def draft_privately(
             "a draft that is interrupted is not kept; `thresher ledger show` tells what was paid"
         ) from None
     draft.schema.save(output, warning=NOTE.format(rho=float(draft.rho), delta=float(draft.delta)))
+    if shares is not None:
+        write_json(shares, draft.shares)
     _tell(draft, output, as_json)
 
 
@@ -153,14 +158,3 @@ def _declared(kind: Kind, text: str) -> tuple[str, Declared]:
         raise ParameterError(
             f"the range in {text!r} must be two numbers, such as {name}=0:120"
         ) from None
-
-
-def names_in(listed: str, flag: str) -> list[str]:
-    """The names in a list such as `a,b,"c, d"`."""
-    names = [name.strip() for name in next(csv.reader([listed], skipinitialspace=True), [])]
-    if not names or "" in names:
-        raise ParameterError(
-            f"{flag} must list names with commas between them, such as age,sex; a name with a "
-            "comma goes in double quotes"
-        )
-    return names

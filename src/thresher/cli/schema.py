@@ -14,10 +14,11 @@ from thresher.cli.options import (
     NeighboursOption,
     Period,
     Rho,
+    names_in,
     probability,
     usable_path,
 )
-from thresher.cli.private_draft import Spending, declared_columns, draft_privately, names_in
+from thresher.cli.private_draft import Spending, declared_columns, draft_privately
 from thresher.data.drafting import draft_schema
 from thresher.data.engines.address import is_address, without_secrets
 from thresher.errors import DataError, ParameterError
@@ -100,6 +101,15 @@ def draft(
             "up to 16.",
         ),
     ] = None,
+    shares: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --private: also write how frequent the found categories are, for `thresher "
+            "plan --shares`. It costs nothing more.",
+            callback=usable_path,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Guess a schema from a file, for you to review.
@@ -129,11 +139,11 @@ def draft(
     spending = Spending(rho, epsilon, delta, ledger, period, neighbours)
     if private:
         draft_privately(
-            data, output, chosen, declared, spending, bins=bins, line_breaks=line_breaks,
-            as_json=as_json,
+            data, output, chosen, declared, spending, bins=bins, shares=shares,
+            line_breaks=line_breaks, as_json=as_json,
         )  # fmt: skip
         return
-    if declared or bins is not None or spending.is_given:
+    if declared or bins is not None or shares is not None or spending.is_given:
         raise ParameterError(
             "kinds of columns and a budget are for a draft with noise: add --private, or leave "
             "them out"

@@ -11,7 +11,7 @@ import typer
 from thresher.cli.console import counting, print_json, show, warn
 from thresher.cli.inputs import named_schema
 from thresher.cli.lines import lines_of
-from thresher.cli.options import AsJson, usable_path, usable_paths
+from thresher.cli.options import AsJson, names_in, usable_path, usable_paths
 from thresher.errors import ParameterError, QueryError
 from thresher.files import read_json
 from thresher.queries import (
@@ -244,12 +244,15 @@ def all_thresholds(
     r: Matches = None,
     among: Annotated[
         list[str] | None,
-        typer.Option(metavar="FEATURE", help="Take only such features; repeatable. Default: all."),
+        typer.Option(
+            metavar="FEATURES",
+            help="Take only such features: one, or several with commas; repeatable. Default: all.",
+        ),
     ] = None,
     having: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FEATURE",
+            metavar="FEATURES",
             help="A feature that every threshold has, such as an outcome; repeatable.",
         ),
     ] = None,
@@ -262,11 +265,13 @@ def all_thresholds(
 
     Example:
         thresher workload all -k 3 --schema schema.json --output workload.json
-        thresher workload all -k 1 -k 2 --among age --among sex --schema adult
+        thresher workload all -k 2 -k 3 --among age,sex,race --schema adult
         thresher workload all -k 2 --having income --schema adult
     """
     features = named_schema(schema)
-    parts = [Workload.all(features, each, r, among=among, having=having or ()) for each in k]
+    chosen = None if among is None else _named(among, "--among", features)
+    outcomes = _named(having or [], "--having", features)
+    parts = [Workload.all(features, each, r, among=chosen, having=outcomes) for each in k]
     work = functools.reduce(operator.or_, parts)
     if max_queries is not None:
         filtered = work.within(max_queries)
@@ -274,6 +279,12 @@ def all_thresholds(
             show(str(filtered))
         work = filtered.kept
     write(work, output, as_json)
+
+
+def _named(given: list[str], flag: str, schema: Schema) -> list[str]:
+    """The features that an option names: each by itself, or several with commas between them."""
+    lists = ([text] if text in schema.names else names_in(text, flag) for text in given)
+    return [name for names in lists for name in names]
 
 
 def _counted(lines: Iterator[str], progress: Callable[[int], None]) -> Iterator[str]:

@@ -22,6 +22,7 @@ class Batches:
         described: The source's name in messages.
         columns: The names of all its columns, read or not.
         batches: The records.
+        names_in_records: Whether it is the records that name the columns, each its own.
 
     Example:
         >>> Batches("x.csv", ["age"], iter(())).columns
@@ -31,6 +32,7 @@ class Batches:
     described: str
     columns: list[str]
     batches: "Iterator[pa.RecordBatch]"
+    names_in_records: bool = False
 
 
 def among(columns: list[str], wanted: Collection[str] | None) -> list[str]:

@@ -4,6 +4,7 @@ A private draft asks about one column at a time, so this is all that it needs. C
 that has no spelling (lists, bytes) are set aside by that type, which the source declares.
 """
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
@@ -13,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from thresher.data.batches import Batches
 from thresher.data.private import FeatureSet, Progress
 from thresher.data.reading import open_batches
 from thresher.errors import DataError
@@ -95,7 +97,7 @@ def read_cells(
 
     Args:
         source: What `thresher.read` takes.
-        columns: The columns to read; None for all.
+        columns: The columns to read; None for all that the source declares.
         progress: Called with the number of records read so far.
         line_breaks_in_cells: As for `thresher.read`.
 
@@ -108,6 +110,8 @@ def read_cells(
 
     with ExitStack() as stack:
         opened = open_batches(source, stack, columns, line_breaks_in_cells=line_breaks_in_cells)
+        if columns is None:
+            _refuse_private_names(opened)
         names = opened.columns if columns is None else list(columns)
         for name in names:
             if name not in opened.columns:
@@ -135,6 +139,20 @@ def read_cells(
         raise DataError(f"{opened.described} has no column that could be a feature")
     schema = Schema([survey_feature(name) for name in readable])
     return Cells(schema, rows, readable, tuple(name for name in names if name in unreadable))
+
+
+def _refuse_private_names(opened: Batches) -> None:
+    """Refuse to take names for public that are a part of the records."""
+    if opened.names_in_records:
+        raise DataError(
+            f"{opened.described}: its records name their columns, so that a name can tell about a "
+            "single record: list the columns to describe (--columns)"
+        )
+    if any(math.isfinite(number_of(name)) for name in opened.columns):
+        raise DataError(
+            f"{opened.described}: a column has a number for its name. If there is no header line, "
+            "the names are somebody's record: add one, or list the columns to describe (--columns)"
+        )
 
 
 def _add(counted: Counter[str], spelled: Any) -> None:

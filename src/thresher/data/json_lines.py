@@ -67,7 +67,7 @@ def open_json_lines(path: Path, stack: ExitStack, wanted: Collection[str] | None
         if rows:
             yield _batch(rows, schema)
 
-    return Batches(str(path), columns, batches())
+    return Batches(str(path), columns, batches(), names_in_records=True)
 
 
 def _columns(path: Path, records: Iterator[Record], wanted: Collection[str] | None) -> list[str]:

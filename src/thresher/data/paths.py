@@ -56,11 +56,13 @@ def open_paths(
     if len(paths) == 1:
         return _open(paths[0], stack, wanted, line_breaks_in_cells)
     columns: list[str] | None = None
+    names_in_records = False
     for path in paths:
         with ExitStack() as brief:
-            found = _open(path, brief, wanted, line_breaks_in_cells).columns
-        _check(path, found, wanted, paths[0], columns)
-        columns = columns or found
+            first = _open(path, brief, wanted, line_breaks_in_cells)
+        _check(path, first.columns, wanted, paths[0], columns)
+        columns = columns or first.columns
+        names_in_records |= first.names_in_records
 
     def batches() -> "Generator[pa.RecordBatch, None, None]":
         for path in paths:
@@ -71,7 +73,7 @@ def open_paths(
 
     described = str(source) if isinstance(source, str | Path) else f"the list of {len(paths)} files"
     reading = stack.enter_context(closing(batches()))
-    return Batches(described, columns or [], reading)
+    return Batches(described, columns or [], reading, names_in_records)
 
 
 def files_of(source: Paths) -> list[Path]:

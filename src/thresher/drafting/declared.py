@@ -13,6 +13,10 @@ LARGEST = 1e15
 """The largest number that can be the end of a range: finer edges would not be exact."""
 
 
+NARROWEST, SMALLEST = 1e-12, 1e-200
+"""A range must be wider than this part of its ends. If both are 0 or almost, they count as this."""
+
+
 @dataclass(frozen=True)
 class Declared:
     """The kind of a column, and the range of its numbers or dates, if they are publicly known.
@@ -56,6 +60,10 @@ class Declared:
         elif not -LARGEST <= low < high <= LARGEST:
             raise ParameterError(
                 f"the range of numbers must rise, and lie between -1e15 and 1e15: {low:g}:{high:g}"
+            )
+        elif high - low <= NARROWEST * max(abs(low), abs(high), SMALLEST):
+            raise ParameterError(
+                f"the range {low!r}:{high!r} is too narrow to be divided: give a wider one"
             )
 
     @property

@@ -105,6 +105,22 @@ def categories_feature(name: str, counts: Mapping[str, int]) -> Feature | None:
     )  # fmt: skip
 
 
+def category_shares(feature: Feature, counts: Mapping[str, int], n: int) -> dict[str, float]:
+    """About how frequent each category is, by noisy counts; others have the rest, if there is any.
+
+    Example:
+        >>> counts = {"F": 60, "M": 39, "": 30}
+        >>> category_shares(categories_feature("sex", counts), counts, 150)["unknown"]
+        0.2
+    """
+    shares = dict.fromkeys(feature.labels, 0.0)
+    for value, count in counts.items():
+        label = value or UNKNOWN
+        shares[label if label in shares else OTHER] += count / n
+    shares[OTHER] += max(0.0, 1.0 - sum(shares.values()))
+    return shares
+
+
 def _unknown() -> dict[str, Any]:
     return {"nulls": UNKNOWN, "extra": (UNKNOWN,)}
 

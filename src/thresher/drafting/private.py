@@ -17,6 +17,7 @@ from thresher.drafting.declared import Declared
 from thresher.drafting.features import (
     candidates_of,
     categories_feature,
+    category_shares,
     dates_feature,
     is_short,
     numbers_feature,
@@ -60,6 +61,7 @@ class PrivateDraft:
         schema: The features.
         left_out: The columns that are no feature, each with the reason.
         notes: What was found or declared about each feature.
+        shares: For categories, about how frequent each is: what `thresher.plan` takes as `shares`.
         rho: What was spent.
         delta: What was spent of δ.
     """
@@ -67,6 +69,7 @@ class PrivateDraft:
     schema: Schema
     left_out: dict[str, str]
     notes: dict[str, str]
+    shares: dict[str, dict[str, float]]
     rho: Fraction
     delta: Fraction
 
@@ -192,6 +195,7 @@ class _Draft:
     whole: set[str] = field(default_factory=set)
     features: dict[str, Feature] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
+    shares: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def made(self, asked: list[str]) -> PrivateDraft:
         if self.curator.measured_total is None:
@@ -213,7 +217,9 @@ class _Draft:
             )
         delta = self.delta if named and self.delta is not None else Fraction(0)
         ordered = [self.features[name] for name in asked if name in self.features]
-        return PrivateDraft(Schema(ordered), self.left_out, self.notes, self.curator.spent, delta)
+        return PrivateDraft(
+            Schema(ordered), self.left_out, self.notes, self.shares, self.curator.spent, delta
+        )
 
     def _is_open(self, name: str) -> bool:
         said = self.known.get(name)
@@ -260,6 +266,7 @@ class _Draft:
                 del self.notes[found.column]
                 continue
             self.features[found.column] = feature
+            self.shares[found.column] = category_shares(feature, found.counts, self.curator.n)
             self.notes[found.column] += (
                 f", {feature.size - 1} and (other); values of less than about "
                 f"{found.threshold:,} records are (other)"

@@ -46,7 +46,7 @@ def advice_on(fits: Sequence[ExpectedFit], trials: Trials, seed: int) -> Iterato
         return
 
     def largest(work: Workload) -> float | None:
-        people = [stand_in(work.schema, trials.unit.worth(trials.n), seed)]
+        people = [stand_in(work.schema, trials.unit.worth(trials.n), seed, trials.shares)]
         other = dataclasses.replace(trials, workload=work, people=people)
         return other.tried(other.untried(fit.budget)).expected("largest")
 

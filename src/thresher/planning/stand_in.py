@@ -1,12 +1,12 @@
 """Made-up people of a public schema, on whom a mechanism is tried before real ones are paid for.
 
 Nothing here comes from private records. What is assumed about them: a few hidden traits drive all
-features, each feature follows one of them with some noise, shares are unequal, and some values and
-combinations never occur. The constants were chosen so that counts of cells and
-errors of fits are like those of 14 public tables (`benchmarks/forecast.py`).
+features, each feature follows one of them with some noise, shares are unequal (unless they are
+publicly known), and some values and combinations never occur. The constants were chosen so that
+counts of cells and errors of fits are like those of 14 public tables (`benchmarks/forecast.py`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 
 import numpy as np
@@ -38,7 +38,12 @@ UNUSED, LEAST_VALUES = 0.3, 6
 """The part of the values that nobody has, for features of so many values and more."""
 
 
-def stand_in(schema: Schema, n: int, seed: int) -> PrivateData:
+def stand_in(
+    schema: Schema,
+    n: int,
+    seed: int,
+    shares: Mapping[str, npt.NDArray[np.float64]] | None = None,
+) -> PrivateData:
     """Made-up people of a schema.
 
     A feature's column depends on the seed, its place, its kind and its number of values alone. So
@@ -48,17 +53,20 @@ def stand_in(schema: Schema, n: int, seed: int) -> PrivateData:
         schema: Their features.
         n: How many. Beyond 500,000, the number is rounded up to a multiple.
         seed: Another seed gives other people.
+        shares: How frequent each value is, for features of which that is publicly known. Those of
+            another length than the feature are not used.
 
     Example:
         >>> from thresher.data.datasets import adult_schema
         >>> stand_in(adult_schema(), 1000, seed=0)
         Records(1000 records, 14 features, 588 one-hot columns)
     """
+    known = shares or {}
     times = ceil(n / MOST_DRAWN)
     drawn = ceil(n / times)
     traits = np.random.default_rng([seed]).random((drawn, TRAITS))
     columns = [
-        _column(feature, traits, np.random.default_rng([seed, place]))
+        _column(feature, traits, np.random.default_rng([seed, place]), known.get(feature.name))
         for place, feature in enumerate(schema, start=1)
     ]
     people = Records(schema, columns)
@@ -66,19 +74,25 @@ def stand_in(schema: Schema, n: int, seed: int) -> PrivateData:
 
 
 def _column(
-    feature: Feature, traits: npt.NDArray[np.float64], rng: np.random.Generator
+    feature: Feature,
+    traits: npt.NDArray[np.float64],
+    rng: np.random.Generator,
+    shares: npt.NDArray[np.float64] | None,
 ) -> npt.NDArray[np.uint64]:
     """One feature of everybody, in the order of the traits that it follows."""
     followed = traits[:, rng.integers(TRAITS)]
     score = followed + rng.uniform(LEAST_NOISE, MOST_NOISE) * rng.random(len(traits))
     ranks = np.empty(len(score), dtype=np.int64)
     ranks[np.argsort(score)] = np.arange(len(score))
-    cumulative = np.cumsum(_weights(feature.size, rng))
+    weights, order = _weights(feature.size, rng), np.arange(feature.size)
+    if isinstance(feature, Categorical) and not feature.ordered:
+        order = rng.permutation(feature.size)
+    if shares is not None and len(shares) == feature.size:
+        weights = shares[order]
+    cumulative = np.cumsum(weights)
     places = (ranks + 0.5) * (cumulative[-1] / len(ranks))
     codes = np.minimum(np.searchsorted(cumulative, places, side="right"), feature.size - 1)
-    if isinstance(feature, Categorical) and not feature.ordered:
-        codes = rng.permutation(feature.size)[codes]
-    return np.asarray(codes, dtype=np.uint64)
+    return np.asarray(order[codes], dtype=np.uint64)
 
 
 def _weights(size: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:

@@ -131,8 +131,8 @@ class Select(Request[list[Query]]):
 
     def restored(self, saved: Saved, terms: Terms) -> list[Query]:
         chosen = [Query.parse(text, terms.schema) for text in saved.values["queries"]]
-        ids = {self.workload.id_of(query) for query in (*chosen, *self.excluding)}
-        if len(chosen) != self.size() or len(ids) != len(chosen) + len({*self.excluding}):
+        ids, excluded = ({*map(self.workload.id_of, some)} for some in (chosen, self.excluding))
+        if not len(chosen) == len(ids) == self.size() or ids & excluded:
             raise ValueError("a choice from others")
         return chosen
 

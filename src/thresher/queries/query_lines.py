@@ -18,6 +18,7 @@ def read_queries(
     lines: Iterable[str],
     schema: Schema,
     report: Callable[[str, QueryError], None] | None = None,
+    start: int = 1,
 ) -> Iterator[tuple[str, Query | ConditionalQuery]]:
     """Read one query a line, with its text; blank lines and `# comments` are passed over.
 
@@ -27,6 +28,7 @@ def read_queries(
         lines: The lines.
         schema: The features.
         report: Is told each line that is not a query, and what is wrong. The others are read.
+        start: The number of the first line.
 
     Raises:
         QueryError: A line is not a query, and there is no `report`. The message names its number.
@@ -38,7 +40,7 @@ def read_queries(
         [2, 1]
     """
     known: Known = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines, start):
         text = line.strip()
         if not text or text.startswith("#"):
             continue

@@ -17,6 +17,7 @@ from thresher.errors import ParameterError, QueryError
 from thresher.queries.condition import Condition
 from thresher.queries.conditional import all_of
 from thresher.queries.naming import feature_named
+from thresher.queries.number_query import Statistic
 from thresher.queries.query import Query
 from thresher.release.answer import Answer
 from thresher.release.cross_table import complete, ratio
@@ -106,6 +107,12 @@ class Numbers:
             raise QueryError(f"the release has nobody with a number of {feature.name!r} there")
         shares = asker.answers([range(code, code + 1) for code in codes])
         return cls(release, feature, conditions, tuple(shares), total)
+
+    def estimate(self, statistic: Statistic, part: float | None = None) -> Estimate:
+        """The mean, the sum, or the quantile of a part of people."""
+        if statistic == "quantile":
+            return self.quantile(0.5 if part is None else part)
+        return self.mean() if statistic == "mean" else self.sum()
 
     def mean(self) -> Estimate:
         """The mean.

@@ -23,6 +23,7 @@ from thresher.privacy.budget import Budget, epsilon_of
 from thresher.privacy.measurements import Measurement
 from thresher.privacy.unit import Unit
 from thresher.queries.conditional import ConditionalQuery, parse_query
+from thresher.queries.number_query import NumberQuery
 from thresher.queries.query import Query
 from thresher.queries.rewriting import equivalents
 from thresher.queries.threshold import Threshold
@@ -30,7 +31,7 @@ from thresher.queries.workload import Workload
 from thresher.relaxed.rounding import round_rows
 from thresher.release.answer import Answer
 from thresher.release.cross_table import Percent, cross_table, ratio
-from thresher.release.numbers import Numbers
+from thresher.release.numbers import Estimate, Numbers
 from thresher.release.sources import AnswerSource
 from thresher.release.uncertainty import Uncertainty
 from thresher.release.writing import save
@@ -165,6 +166,17 @@ class Release:
             where: Only people who meet these conditions, all of which must hold.
         """
         return Numbers.of(self, feature, None if where is None else self._query(where))
+
+    def number(self, query: str | NumberQuery) -> Estimate:
+        """A mean, sum or quantile in words, with its 95 % interval.
+
+        Args:
+            query: `mean of age`, `sum of age among sex=Female`, `median of age` or
+                `quantile 0.9 of age`.
+        """
+        asked = NumberQuery.parse(query, self.schema) if isinstance(query, str) else query
+        numbers = self.numbers(asked.feature, where=asked.among)
+        return numbers.estimate(asked.statistic, asked.part)
 
     def answer_many(self, queries: Iterable[Asked]) -> Iterator[Answer]:
         """The answers to many queries, in order, streaming.

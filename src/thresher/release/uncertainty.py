@@ -50,15 +50,20 @@ class Margin(NamedTuple):
 class Variances(Protocol):
     """The variances of the errors of a source's answers."""
 
-    def of(self, query: Query) -> Variance:
-        """The variance for a query, whose features and codes have been checked."""
+    def of(self, query: Query, answer: float | None = None) -> Variance:
+        """The variance for a query, whose features and codes have been checked.
+
+        Args:
+            query: The query.
+            answer: The source's answer, if it is known.
+        """
         ...
 
 
 class Unknown:
     """Nothing is known about the error of any answer."""
 
-    def of(self, query: Query) -> Variance:
+    def of(self, query: Query, answer: float | None = None) -> Variance:
         """Infinite."""
         return Variance(math.inf, is_estimated=False)
 
@@ -87,7 +92,7 @@ class Uncertainty:
 
     def margin_of_error(self, query: Query, answer: float) -> Margin:
         """The margin of error of the answer to a query."""
-        variance, is_estimated = self._variances.of(query)
+        variance, is_estimated = self._variances.of(query, answer)
         if variance == math.inf:
             return Margin(None, is_estimated)
         margin = NORMAL_95 * math.sqrt(variance + (self._total_noise * answer) ** 2)
@@ -100,26 +105,19 @@ class Uncertainty:
         return variance.is_estimated, variance.value
 
 
-def exactly(shares: Sequence[float], count: int) -> float:
-    """The probability that exactly so many of some independent conditions hold.
+def count_probabilities(shares: Sequence[float]) -> list[float]:
+    """The probabilities that 0, 1, 2, … of some independent conditions hold.
 
     Example:
-        >>> exactly([0.5, 0.5], 1), exactly([0.5], 2)
-        (0.5, 0.0)
+        >>> count_probabilities([0.5, 0.5])
+        [0.25, 0.5, 0.25]
     """
-    if not 0 <= count <= len(shares):
-        return 0.0
-    if count == len(shares):
-        return math.prod(shares)
-    if len(shares) <= 2:  # nearly all queries
-        none = math.prod([1.0 - share for share in shares])
-        return none if count == 0 else 1.0 - none - math.prod(shares)
     by_count = [1.0]
     for share in shares:
-        hold = [0.0, *(share * before for before in by_count)]
-        fail = [*((1.0 - share) * before for before in by_count), 0.0]
+        hold = [0.0, *[share * before for before in by_count]]
+        fail = [*[(1.0 - share) * before for before in by_count], 0.0]
         by_count = [a + b for a, b in zip(hold, fail, strict=True)]
-    return by_count[count]
+    return by_count
 
 
 def cells_meeting(sizes: tuple[int, ...], allowed: tuple[int, ...], r: int) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from thresher.release import Answer, Release
+from thresher.release.number_summary import summary_of, told
 from thresher.release.spreadsheet import spreadsheet_safe
 from thresher.service.refusal import CODES, first_line
 from thresher.service.worker import Deadline
@@ -53,6 +54,30 @@ def _answered(text: str, answer: Answer) -> dict[str, Any]:
         "is_estimated": answer.is_estimated,
         "read_as": answer.read_as,
     }
+
+
+def number(release: Release, text: str) -> dict[str, Any]:
+    """A mean, sum or quantile.
+
+    Args:
+        release: The release.
+        text: The question, such as `mean of age among sex=Female`.
+    """
+    return {"query": text, **told(release.number(text))}
+
+
+def numbers(release: Release, feature: str, where: str | None, bins: int) -> dict[str, Any]:
+    """The mean, sum, quartiles and histogram of a feature of numbers.
+
+    Args:
+        release: The release.
+        feature: The feature.
+        where: Conditions that all hold, to count nobody else.
+        bins: The most bins of the histogram.
+    """
+    found = summary_of(release.numbers(feature, where=where), bins)
+    bars = [{key: finite(value) for key, value in bar.items()} for bar in found["histogram"]]
+    return {**found, "histogram": bars}
 
 
 def finite(number: float | None) -> float | None:

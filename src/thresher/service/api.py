@@ -158,6 +158,30 @@ def _answers(desk: Desk, limits: Limits) -> APIRouter:
             release, lambda found, _: table_of(found, feature, where, percent, limits.cells)
         )
 
+    @router.get("/releases/{release}/number", response_model=models.NumberFound)
+    async def number(
+        release: ReleaseName,
+        query: Annotated[str, text, Query(description="Such as `mean of age among sex=Female`.")],
+    ) -> Response:
+        """A mean, sum or quantile of a feature of numbers, with its 95 % interval."""
+        return await desk.json(release, lambda found, _: answers.number(found, query))
+
+    @router.get("/releases/{release}/numbers", response_model=models.NumbersFound)
+    async def numbers(
+        release: ReleaseName,
+        feature: Annotated[str, text, Query(description="Whole numbers, or bins.")],
+        where: Annotated[
+            str | None, text, Query(description="Conditions that all hold, to count nobody else.")
+        ] = None,
+        bins: Annotated[
+            int, Query(ge=1, le=1000, description="The most bins of the histogram.")
+        ] = 20,
+    ) -> Response:
+        """The mean, sum, quartiles and histogram of a feature of numbers."""
+        return await desk.json(
+            release, lambda found, _: answers.numbers(found, feature, where, bins)
+        )
+
     @router.get(
         "/releases/{release}/sample",
         response_model=models.Sample,

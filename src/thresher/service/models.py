@@ -78,6 +78,50 @@ class Table(BaseModel):
     cells: list[Cell]
 
 
+class Number(BaseModel):
+    """A number with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+    is_estimated: bool = Field(description="Whether the interval is an estimate.")
+
+
+class Quantile(Number):
+    """The number that a part of people are at or below."""
+
+    part: float
+
+
+class Bar(BaseModel):
+    """A bin of a histogram, with margins of error at 95 %."""
+
+    from_: float = Field(alias="from")
+    to: float
+    share: float | None = Field(description="Of those who have a number.")
+    margin: float | None
+    count: float | None
+    count_margin: float | None
+
+
+class NumbersFound(BaseModel):
+    """A feature of numbers in brief."""
+
+    feature: str
+    people: float = Field(description="How many people have a number and meet the conditions.")
+    people_margin: float | None
+    mean: Number
+    sum: Number
+    quantiles: list[Quantile]
+    histogram: list[Bar]
+
+
+class NumberFound(Number):
+    """The answer to a question about numbers."""
+
+    query: str
+
+
 class Sample(BaseModel):
     """Synthetic records."""
 

@@ -49,12 +49,13 @@ def test_answers_are_clamped_to_a_table_that_is_too_large_to_fit(adult):
     work = th.Workload(adult.schema, [th.Threshold(("age", "education-num", "occupation"))])
     mechanism = th.AdaptiveTables(epsilon=1, synthetic_rows=20, largest_table=200)
     release = mechanism.fit(adult, work, randomness=th.InsecureSeededRandomness(0))
-    [table] = [m for m in release.measurements if m.threshold == work[0]]
+    table = release.source.tables[frozenset(work[0].features)]
+    noisy = table.ordered(work[0].features)
     says = dict(release.answer_all())[work[0]]
-    tolerance = release.source.tolerance * table.sigma / table.n
-    within = np.abs(says - np.clip(table.answers, 0, 1)) <= tolerance * (1 + 1e-6)
+    tolerance = release.source.tolerance * table.sigma
+    within = np.abs(says - np.clip(noisy, 0, 1)) <= tolerance * (1 + 1e-6)
     assert within.all()
-    at_the_edge = np.abs(says - table.answers) > 0.99 * tolerance
+    at_the_edge = np.abs(says - noisy) > 0.99 * tolerance
     assert at_the_edge.sum() > 10, "D' was fitted to it after all"
 
 
@@ -73,7 +74,7 @@ def test_bars_hold_where_a_table_was_too_large_to_fit(adult):
         answers = list(release.answer_many(queries))
         errors = [abs(a - truth[tuple(cell)]) for a, cell in zip(answers, cells, strict=True)]
         inside = [error <= a.error_bar for a, error in zip(answers, errors, strict=True)]
-        assert np.mean(inside) > 0.9
+        assert np.mean(inside) > 0.85  # some of these tables have 39 such cells
 
 
 @pytest.mark.parametrize("size", [1, 4])

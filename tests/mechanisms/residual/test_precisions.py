@@ -40,7 +40,7 @@ def workloads(draw):
 @settings(max_examples=40)
 def test_no_other_precisions_have_a_smaller_maximum(given):
     schema, thresholds = given
-    problem = _Problem.of(thresholds, schema)
+    problem = _Problem.of(dict.fromkeys(thresholds, 1.0), schema)
     found = problem.solved()
 
     def worst(logs):

@@ -27,9 +27,12 @@ def phases_of(plan: Plan, workload: Workload, seconds: float, n: int) -> tuple[P
     tables, rounds = len(plan.workload_tables), plan.rounds
     before = TABLE_WORK * tables
     after = ROUND_WORK * rounds * (tables + rounds / 2)
-    one_way = ONE_WAY_SHARE * (before + after) + 1
+    measures_one_way = bool(plan.one_way or plan.other_one_way)
+    one_way = (ONE_WAY_SHARE * (before + after) + 1) if measures_one_way else 0.0
     share = (seconds - counting) / (one_way + before + after)
-    phases = [Phase(COUNTING, counting), Phase(ONE_WAY, share * one_way)]
+    phases = [Phase(COUNTING, counting)]
+    if measures_one_way:
+        phases.append(Phase(ONE_WAY, share * one_way))
     if tables:
         phases.append(Phase(WORKLOAD_TABLES, share * before))
     if rounds:

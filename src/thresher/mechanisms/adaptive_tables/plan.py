@@ -9,27 +9,30 @@ The unit of noise is 1/(n√ρ), that of one table that is measured with the who
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, log, sqrt
 
 from thresher.mechanisms.adaptive_tables.candidates import (
     candidates_of,
+    marginals_of,
     one_way_tables,
     smallest_pairs,
     workload_tables_of,
 )
+from thresher.mechanisms.residual import ResidualPlan
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release.sources import TOLERANCE
 
-AFFORDABLE, AFFORDABLE_POWER = 4.0, 2 / 3
-"""All tables of a workload are measured if their largest noise is below 4·(n√ρ)^(-2/3).
+AFFORDABLE, AFFORDABLE_POWER = 4.5, 2 / 3
+"""All tables of a workload are measured if their largest noise is below 4.5·(n√ρ)^(-2/3).
 
 The largest noise of N cells is about σ·√(2 ln N). What rounds leave falls about as (n√ρ)^(-2/3), so
 one constant tells which is better. 64 marginals, largest error with all tables, with rounds only,
-and the largest noise in units of (n√ρ)^(-2/3): ADULT at ε = 0.1 0.042, 0.029 and 5.3; vote at 0.1
-0.030, 0.027 and 4.0; loans_2018 at 1 0.021, 0.024 and 3.9; happiness at 1 0.012, 0.015 and 2.5.
+and the largest noise in units of (n√ρ)^(-2/3), two to four seeds: vote at ε = 0.1 0.027, 0.029 and
+4.2; movies at 0.1 0.025, 0.039 and 4.2; ADULT, 5,000 records at 1 0.036, 0.029 and 5.0; ADULT at
+0.1 0.038, 0.040 and 5.1; Lending Club extract at 0.1 0.053, 0.032 and 5.6.
 """
 
 AFFORDABLE_OF_ANY = 6.5
@@ -71,27 +74,37 @@ SELECTION_SHARE = Fraction(1, 3)
 with 1/4 a needed table was now and then not selected (0.05 in one of three fits).
 """
 
-MOST_EXTRA, EXTRA_PER_LOAD, LEAST_LOAD = 0.25, 2.0, 0.001
-"""Where all tables are measured, everything else gets at most a quarter of what they get.
+OTHERS_PART = Fraction(1, 100)
+"""Where all tables of marginals are measured, the features outside the workload get a hundredth."""
 
-With x, the square of their largest noise in units of what can be afforded (at least 0.001), it is
-min(1/4, 2x) if only marginals are asked for. Before this rule, 4 marginals of ADULT at ε = 1 had
-0.0018 in place of 0.0012 (joint Gaussian: 0.0015).
+TOLERANCE_OF_JOINT, TOLERANCE_POWER, LEAST_LOAD = 1.75, 0.25, 0.001
+"""And the tolerance is 1.75·x^(1/4) in place of 3, where x is the load, at least 0.001.
+
+The best fixed tolerance goes from 0 or 1 for one table to 1.5 to 2 for as many as can be afforded:
+64 marginals at ε = 1 with 1, 2 and 3 had 0.0042, 0.0037 and 0.0045 (ADULT), 0.0031, 0.0035 and
+0.0036 (vote), 0.0036, 0.0033 and 0.0033 (movies).
 """
 
-ONE_WAY_PART, ONE_WAY_PART_OF_ANY = Fraction(1, 3), Fraction(2, 3)
-"""Of that, one-way tables get a third, or two thirds where some threshold asks for any feature."""
-
-TOLERANCE_POWER = 0.25
-"""And the tolerance is 3·x^(1/4) in place of 3.
-
-The best fixed tolerance goes from 0 or 1 for one table to 3 for as many as can be afforded. On
-diamonds a tolerance of 3 had 0.0044 in place of 0.0012.
+ERRORS_OF_MARGINS = {1: 2.0, 2: 4.0}
+"""How many times the largest error of the tables that of their margins over one and two features
+may be. What is best for the tables alone can leave them out: on 16 marginals of ADULT the largest
+standard deviation of a one-way cell was 40 times that of a cell of the tables. This makes it 2.6
+times, and costs the tables 5 % (1 % on 64 marginals).
 """
 
-FEW_CELLS = 2.5
-"""The largest noise of N cells is about √(2 ln N)·σ. Where that is less than this many σ, there is
-little to gain from believing D' more than the noisy cells, and the tolerance is smaller."""
+MOST_WAYS = 1 << 22
+"""The most ways in which the features of residuals can differ, 3^k for a table of k features.
+
+Beyond, it takes too long to find out what residuals cost, and tables are measured one by one.
+"""
+
+EXTRA, ONE_WAY_PART, ONE_WAY_PART_OF_ANY = 0.25, Fraction(1, 3), Fraction(2, 3)
+"""Where tables are measured one by one, everything else gets a quarter of what they get. Of that,
+one-way tables get a third, or two thirds where some threshold asks for any feature.
+
+This is for r-of-k thresholds, which add up shares of few features. With residuals in place of it,
+64 1-of-3 at ε = 1 had 0.045 in place of 0.035 (churn) and 0.0098 in place of 0.0093 (ADULT).
+"""
 
 CELLS_PER_RECORD, MOST_CELLS_FITTED = 4, 1 << 18
 """Where the workload's tables are measured, D' is fitted to tables of at most 4n or 2^18 cells.
@@ -133,6 +146,8 @@ class Plan:
         other_one_way: Those of the other features.
         workload_tables: The tables that the workload's answers need most, measured before any
             round; empty if they are too many.
+        residuals: How these are measured: by their residuals, which tables with common features
+            share. None if each is measured by itself.
         candidates: The tables that the rounds select from, with their numbers of cells.
         one_way_rho: What all tables of `one_way` get.
         other_one_way_rho: What all tables of `other_one_way` get.
@@ -149,6 +164,7 @@ class Plan:
     one_way: tuple[Threshold, ...]
     other_one_way: tuple[Threshold, ...]
     workload_tables: tuple[Threshold, ...]
+    residuals: ResidualPlan | None
     candidates: Mapping[Threshold, int]
     one_way_rho: Fraction
     other_one_way_rho: Fraction
@@ -191,12 +207,12 @@ def make_plan(
         ...     plan = make_plan(48842, rho, work)
         ...     print(len(plan.workload_tables), plan.rounds)
         0 27
-        64 11
+        64 0
     """
     tables, too_large = measurable_tables(n, workload, largest_table)
     load = load_of(n, rho, workload, tables, too_large)
     if workload_tables is None:
-        workload_tables = load <= 1.0
+        workload_tables = load <= 1.0 and too_large <= len(tables)
     tables = tables if workload_tables else {}
     limit = _most_cells_fitted(n) if tables else max(min(n, MOST_CELLS_FITTED), LEAST_CELLS_FITTED)
     largest = largest_table or limit
@@ -204,24 +220,29 @@ def make_plan(
     if largest_table is None:
         candidates |= smallest_pairs(workload, [*candidates, *tables], MOST_CELLS_OF_A_PAIR)
     one_way, other = one_way_tables(workload)
-    if tables:
-        shares = _with_tables(workload, tables, too_large, min(1.0, max(load, LEAST_LOAD)))
+    residuals = _residuals_of(workload, tables)
+    if residuals is not None:
+        covered = {name for table in tables for name in table.features}
+        one_way = tuple(table for table in one_way if not covered.issuperset(table.features))
+        shares = _jointly(len(tables), too_large, len(one_way), load)
+    elif tables:
+        shares = _one_by_one(workload, len(tables), too_large)
     else:
         shares = _rounds_only(workload, len(one_way), n * sqrt(float(rho)))
     by_rule = min(shares.rounds, ROUNDS_PER_CANDIDATE * len(candidates))
     begun = (by_rule if rounds is None else rounds) if candidates else 0
-    for_rounds = Fraction(begun, len(tables)) if tables else min(begun, 1) * (1 - shares.one_way)
-    others = shares.one_way / OTHER_FEATURES_PART if other else Fraction(0)
-    for_tables = Fraction(1 if tables else 0)
-    whole = rho / (shares.one_way + for_tables + for_rounds)
+    for_rounds = begun * shares.round
+    others = shares.others if other else Fraction(0)
+    whole = rho / (shares.tables + shares.one_way + others + for_rounds)
     return Plan(
         one_way=one_way,
         other_one_way=other,
         workload_tables=tuple(tables),
+        residuals=residuals,
         candidates=candidates,
-        one_way_rho=whole * (shares.one_way - others),
+        one_way_rho=whole * shares.one_way,
         other_one_way_rho=whole * others,
-        workload_rho=whole * for_tables,
+        workload_rho=whole * shares.tables,
         rounds_rho=whole * for_rounds,
         rounds=begun,
         anneals=rounds is None,
@@ -248,7 +269,7 @@ def load_of(
         >>> work = Workload.random(adult_schema(), 3, size=64, seed=0)
         >>> tables, _ = measurable_tables(48842, work)
         >>> round(load_of(48842, Fraction(1, 50), work, tables), 2)
-        0.33
+        0.26
     """
     if not tables:
         return 0.0
@@ -298,36 +319,70 @@ def _most_cells_fitted(n: int) -> int:
 
 @dataclass(frozen=True)
 class _Shares:
-    """What one-way tables get in relation to the workload's tables, and how many rounds there are.
+    """What is spent on what, in relation to each other.
 
-    A round gets as much as a table. If there are no tables, it is a part of the whole.
+    Attributes:
+        tables: All of the workload's tables.
+        one_way: All one-way tables of the workload's features.
+        others: Those of the other features.
+        round: One round.
+        rounds: How many rounds there are.
+        tolerance: How many standard deviations of its noise D' may differ from a measured cell.
     """
 
+    tables: Fraction
     one_way: Fraction
+    others: Fraction
+    round: Fraction
     rounds: int
     tolerance: float
 
 
+def _residuals_of(workload: Workload, tables: Mapping[Threshold, int]) -> ResidualPlan | None:
+    """How to measure the tables by their residuals; None if they are measured one by one."""
+    marginals_only = all(threshold.r == threshold.k for threshold in workload)
+    if not tables or not marginals_only or sum(3**table.k for table in tables) > MOST_WAYS:
+        return None
+    margins = {
+        margin: ERRORS_OF_MARGINS[size]
+        for table in tables
+        for size in ERRORS_OF_MARGINS
+        for margin in marginals_of(table, size, workload.schema)
+    }
+    return ResidualPlan.of(
+        [Threshold(tuple(sorted(t.features, key=workload.schema.index))) for t in tables],
+        workload.schema,
+        margins,
+    )
+
+
+def _jointly(tables: int, too_large: int, uncovered: int, load: float) -> _Shares:
+    """The workload's tables get nearly all. Each that is too large gets a round like a table.
+
+    A feature that only too large tables have gets a quarter of that for its one-way table.
+    """
+    one = Fraction(1, tables)
+    tolerance = TOLERANCE_OF_JOINT * min(1.0, max(load, LEAST_LOAD)) ** TOLERANCE_POWER
+    return _Shares(Fraction(1), ONE_WAY * uncovered * one, OTHERS_PART, one, too_large, tolerance)
+
+
+def _one_by_one(workload: Workload, tables: int, too_large: int) -> _Shares:
+    """The workload's tables come first. Those that are too large get a round each."""
+    part = ONE_WAY_PART_OF_ANY if _asks_for_any(workload) else ONE_WAY_PART
+    one_way, one = Fraction(EXTRA) * part, Fraction(1, tables)
+    rounds = round((EXTRA - float(one_way)) * tables) + too_large
+    return _with_others(_Shares(Fraction(1), one_way, Fraction(0), one, rounds, TOLERANCE))
+
+
 def _rounds_only(workload: Workload, features: int, precision: float) -> _Shares:
     rounds = max(LEAST_ROUNDS, ceil(sqrt(precision)))
-    in_rounds = features * (ONE_WAY_OF_ANY if _asks_for_any(workload) else ONE_WAY)
-    one_way = in_rounds / (in_rounds + rounds)
-    return _Shares(one_way, rounds, TOLERANCE)
+    one_way = features * (ONE_WAY_OF_ANY if _asks_for_any(workload) else ONE_WAY)
+    return _with_others(_Shares(Fraction(0), one_way, Fraction(0), Fraction(1), rounds, TOLERANCE))
 
 
-def _with_tables(
-    workload: Workload, tables: Mapping[Threshold, int], too_large: int, load: float
-) -> _Shares:
-    """The workload's tables come first. Those that are too large get a round each."""
-    extra, tolerance = MOST_EXTRA, TOLERANCE
-    if not too_large and all(threshold.r == threshold.k for threshold in workload):
-        extra = min(MOST_EXTRA, EXTRA_PER_LOAD * load)
-        above_few = max(0.0, sqrt(2 * log(sum(tables.values()))) - FEW_CELLS)
-        tolerance = min(TOLERANCE * load**TOLERANCE_POWER, TOLERANCE * load + above_few)
-    extras = Fraction(extra).limit_denominator(1 << 20)
-    one_way = extras * (ONE_WAY_PART_OF_ANY if _asks_for_any(workload) else ONE_WAY_PART)
-    rounds = round(float(extras - one_way) * len(tables)) + too_large
-    return _Shares(one_way, rounds, tolerance)
+def _with_others(shares: _Shares) -> _Shares:
+    """The features outside the workload get an eighth of what its features get."""
+    return replace(shares, others=shares.one_way / OTHER_FEATURES_PART)
 
 
 def _asks_for_any(workload: Workload) -> bool:

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from thresher.privacy.measurements import Measurement, measured_tables
+from thresher.privacy.measurements import Measurement, ResidualMeasurement, measured_tables
+from thresher.queries.threshold import Threshold
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.sparsemax import sparsemax
+from thresher.release.sources import ResidualTables, joint_table
 from thresher.schema import Schema
 
 RECORDS_PER_ROW = 11
@@ -18,6 +20,19 @@ is more than the error we want: 0.045 in place of 0.035 (64 marginals of ADULT, 
 of 11 records they are about 1/11 of that. Rows of 0.3 of a record and 0.7 of the product have the
 same chance correlations and gave the same errors, but no zero entries to save work with.
 """
+
+
+def one_way_known(measured: Sequence[Measurement], schema: Schema) -> list[Measurement]:
+    """The measurements, with a one-way table in place of the residuals of each feature.
+
+    Args:
+        measured: What was measured.
+        schema: The features.
+    """
+    source = ResidualTables.of(measured, schema)
+    alone = [features for features in source.residuals if len(features) == 1]
+    others = (m for m in measured if not isinstance(m, ResidualMeasurement))
+    return [*others, *(joint_table(source, Threshold(features)) for features in alone)]
 
 
 def near_product(

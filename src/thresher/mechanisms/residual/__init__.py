@@ -1,7 +1,6 @@
 """Measuring residuals: as a mechanism of its own, and for whoever measures tables jointly."""
 
-from thresher.mechanisms.residual.joint import JointTables, measure_jointly
 from thresher.mechanisms.residual.mechanism import Residual
 from thresher.mechanisms.residual.precisions import ResidualPlan
 
-__all__ = ["JointTables", "Residual", "ResidualPlan", "measure_jointly"]
+__all__ = ["Residual", "ResidualPlan"]

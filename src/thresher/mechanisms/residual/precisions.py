@@ -25,7 +25,7 @@ times the work.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -73,9 +73,22 @@ class ResidualPlan:
     precisions: tuple[int, ...]
 
     @classmethod
-    def of(cls, thresholds: Iterable[Threshold], schema: Schema) -> "ResidualPlan":
-        """The best precisions for the maximum error over some thresholds."""
-        problem = _Problem.of(list(dict.fromkeys(thresholds)), schema)
+    def of(
+        cls,
+        thresholds: Iterable[Threshold],
+        schema: Schema,
+        also: Mapping[Threshold, float] | None = None,
+    ) -> "ResidualPlan":
+        """The best precisions for the maximum error over some thresholds.
+
+        Args:
+            thresholds: The thresholds.
+            schema: The features.
+            also: Other thresholds whose answers should not be much worse: for each, how many times
+                the largest error over `thresholds` its errors may be.
+        """
+        asked = dict.fromkeys(thresholds, 1.0)
+        problem = _Problem.of({**(also or {}), **asked}, schema)
         precisions = problem.solved()
         parts = np.maximum(precisions / precisions.max(initial=1e-300), LEAST_PART)
         marginals = (
@@ -97,7 +110,7 @@ class ResidualPlan:
         sets = [tuple(map(self.schema.index, m.features)) for m in self.marginals]
         squared = squared_sensitivity(sets, self.schema.all_sizes, self.precisions, unit)
         scale = float(squared / (2 * rho))
-        problem = _Problem.of(thresholds, self.schema)
+        problem = _Problem.of(dict.fromkeys(thresholds, 1.0), self.schema)
         known = dict(zip(sets, self.precisions, strict=True))
         given = np.array([known[features] for features in problem.residuals], dtype=np.float64)
         found: list[float] = np.sqrt(scale * problem.variances(given)).tolist()
@@ -125,7 +138,8 @@ class _Problem:
     factors: npt.NDArray[np.float64]
 
     @classmethod
-    def of(cls, thresholds: Sequence[Threshold], schema: Schema) -> "_Problem":
+    def of(cls, allowed: Mapping[Threshold, float], schema: Schema) -> "_Problem":
+        thresholds = list(allowed)
         sizes = np.array(schema.all_sizes)
         alike: dict[tuple[int, int], list[int]] = {}
         for position, threshold in enumerate(thresholds):
@@ -151,7 +165,7 @@ class _Problem:
         return cls(
             list(known),
             np.array([math.prod(1 - 1 / sizes[i] for i in residual) for residual in known]),
-            2 * np.log(np.maximum(cells * len(thresholds), 2)),
+            2 * np.log(np.maximum(cells * len(thresholds), 2)) / np.square([*allowed.values()]),
             np.array(rows, np.intp),
             np.array(columns, np.intp),
             np.array(factors),

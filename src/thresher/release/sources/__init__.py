@@ -1,5 +1,6 @@
 """Where a release's answers come from: synthetic rows, noisy tables, residuals, or nothing."""
 
+from thresher.release.sources.joint_tables import joint_table
 from thresher.release.sources.noisy_tables import NoisyTables
 from thresher.release.sources.pooling import margins_of
 from thresher.release.sources.residual_tables import ResidualTables
@@ -16,5 +17,6 @@ __all__ = [
     "RowsAndTables",
     "SyntheticRows",
     "Zeros",
+    "joint_table",
     "margins_of",
 ]

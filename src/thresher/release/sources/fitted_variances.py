@@ -4,9 +4,8 @@ A condition, whatever it allows, is one merged value of its feature. Two things 
 an answer, and the smaller bound counts; docs/topics/margins-of-error.md has the formulas.
 
 - *As a sum of cells*: a measured marginal table that has all features of the query.
-- *In parts*: the error in the share of each condition, and the error in how often each two
-  conditions hold together. Where no measured table has both features, and wherever it is less, the
-  second is a part of what it could be: an estimate that was calibrated on other data sets.
+- *In parts* (`parts`): the errors in the shares of the conditions, and in how each two or three of
+  them depend on each other, each as often as it counts for the answer.
 
 If the query itself was measured, or prediction error is about it, that bound counts as well.
 """
@@ -15,10 +14,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
-from typing import Any, NamedTuple
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from thresher.privacy.measurements import (
     Measurement,
@@ -30,29 +26,30 @@ from thresher.queries.condition import Condition
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.relaxed.rows import RelaxedRows
-from thresher.release.uncertainty import NORMAL_95, REMEMBERED, Variance, exactly
+from thresher.release.sources.dependence import Pairs, noise_of_total, one_way
+from thresher.release.sources.joint_tables import JointTable
+from thresher.release.sources.parts import (
+    FITTED,
+    PARTS,
+    Alone,
+    excess_of,
+    misfit_of,
+    variance_in_parts,
+)
+from thresher.release.uncertainty import NORMAL_95, REMEMBERED, Variance
 from thresher.schema import Schema
 
-FITTED = 2.0
-"""The variance of an answer of D' about what was measured, in units of the variance of the noise.
+SINGLE = 2.0
+"""The variance of an answer that was measured alone, in units of the variance of the noise.
 
 D' follows the noise in part, and is off by more than noise now and then.
 """
-
-EXCESS = 4.0
-"""What the excess of D' in a one-way table counts, if an answer is bounded in parts."""
-
-CORRELATION = 0.09
-"""The typical error of D' in the correlation of two conditions that were not measured together."""
 
 UNMEASURED = 0.52
 """The typical error of D' in the share of a condition of which nothing was measured.
 
 It could be any share, so the margin is as wide as can be. Only RAP leaves one-way tables out.
 """
-
-MOST_EXACT = 8
-"""The most conditions whose shares count one by one. Beyond, each counts as their mean."""
 
 
 class FittedVariances:
@@ -80,14 +77,18 @@ class FittedVariances:
         self._schema = schema
         # D' does not tell who is a single person, so one person is the least standard deviation.
         self._floor = float(fitted[0].n) ** -2 if fitted else 0.0
-        self._cells = _cell_variances(fitted)
+        self._cells = _cell_variances(m for m in fitted if not isinstance(m, JointTable))
+        self._joint = {
+            m.threshold.features: noise_of_total(m) for m in fitted if isinstance(m, JointTable)
+        }
         self._excesses = _excesses(fitted, rows, schema)
         self._clamped = _cell_variances(clamping)
         self._queries = _query_variances(fitted)
         self._predicted = frozenset(predicted) if prediction_error is not None else frozenset()
         self._prediction = ((prediction_error or 0.0) / NORMAL_95) ** 2
-        self._covering = _Covering(self.table_weights)
-        self._one_way = cache(lambda name: _one_way(rows, schema, name))
+        self._covering = _Covering(self.table_weights, self._joint)
+        self._pairs = Pairs(rows, schema, _marginals(fitted))
+        self._one_way = cache(lambda name: one_way(rows, schema, name))
         self._of_queries = bool(
             self._queries
             or self._predicted
@@ -113,8 +114,17 @@ class FittedVariances:
 
     def facts(self) -> Mapping[str, Any]:
         """All that its variances follow from, apart from D': plain values, features as places."""
+        measured_together = {
+            pair
+            for features in (*self.table_weights, *self._joint)
+            for pair in combinations(features, 2)
+        }
         return {
             "tables": self._told(self._cells),
+            "joint": [
+                {"features": [*map(self._schema.index, features)], "weight": weight}
+                for features, weight in self._joint.items()
+            ],
             "clamped": self._told(self._clamped),
             "queries": [
                 {
@@ -130,14 +140,17 @@ class FittedVariances:
             ],
             "predicted": self._told(dict.fromkeys(self._predicted, self._prediction)),
             "prediction": self._prediction,
+            "pairs": [
+                [*map(self._schema.index, pair), *self._pairs.of(*pair)]
+                for pair in sorted(measured_together)
+            ],
             "excesses": [[self._schema.index(name), off] for name, off in self._excesses.items()],
             "floor": self._floor,
             "constants": {
                 "fitted": FITTED,
-                "excess": EXCESS,
-                "correlation": CORRELATION,
+                "single": SINGLE,
                 "unmeasured": UNMEASURED,
-                "most_exact": MOST_EXACT,
+                **PARTS,
             },
         }
 
@@ -151,7 +164,7 @@ class FittedVariances:
             for table, variance in variances.items()
         ]
 
-    def of(self, query: Query) -> Variance:
+    def of(self, query: Query, answer: float | None = None) -> Variance:
         """The smallest bound."""
         met = [self._alone(condition) for condition in query.conditions]
         # A condition that everybody meets, or nobody, leaves a query about the others.
@@ -159,88 +172,44 @@ class FittedVariances:
         r = query.r - sum(one.part == 1.0 for one in met)
         if r <= 0 or r > len(conditions):
             return Variance(0.0, is_estimated=False)
-        variance, is_estimated = self._bound(conditions, r)
+        variance, is_estimated = self._bound(conditions, r, answer)
         measured = self._of_measured(query) if self._of_queries else math.inf
         if measured < variance:
             return Variance(measured, is_estimated=False)
         return Variance(variance, is_estimated and measured == math.inf)
 
-    def _bound(self, conditions: list["_Alone"], r: int) -> tuple[float, bool]:
-        k = len(conditions)
-        shares = [one.share for one in conditions]
-        if k > MOST_EXACT:
-            shares = [sum(shares) / k] * k
-        in_parts = excess = self._floor
-        for i, one in enumerate(conditions):
-            weight = _hold(shares, (i,), r - 1) ** 2
-            in_parts += weight * one.variance
-            excess += weight * one.excess
+    def _bound(self, conditions: list[Alone], r: int, answer: float | None) -> tuple[float, bool]:
+        if any(one.noise == math.inf for one in conditions):
+            return UNMEASURED**2, True
         weight_of = self._covering.weight
-        for i, j in combinations(range(k), 2):
-            weight = _hold(shares, (i, j), r - 2) - _hold(shares, (i, j), r - 1)
-            both = conditions[i].part * conditions[j].part
-            noise = weight_of((conditions[i].name, conditions[j].name)) * both * (1.0 - both)
-            spread = shares[i] * (1.0 - shares[i]) * shares[j] * (1.0 - shares[j])
-            in_parts += weight**2 * min(noise, CORRELATION**2 * spread)
-        if any(one.is_unknown for one in conditions):
-            return max(in_parts, UNMEASURED**2), True
+        in_parts = self._floor + variance_in_parts(conditions, r, answer, weight_of, self._pairs.of)
         whole = weight_of(tuple([one.name for one in conditions]))
-        if r < k or whole == math.inf:
+        if r < len(conditions) or whole == math.inf:
             return in_parts, whole == math.inf
         cells = math.prod([one.part for one in conditions])
-        return min(in_parts, FITTED * whole * cells * (1.0 - cells) + excess), False
+        noise = whole * cells * (1.0 - cells) * misfit_of(conditions, self._pairs.of)
+        as_cells = self._floor + FITTED * noise + excess_of(conditions, r)
+        return min(in_parts, as_cells), False
 
-    def _alone_of(self, condition: Condition) -> "_Alone":
+    def _alone_of(self, condition: Condition) -> Alone:
         name = condition.feature
         part = len(condition.codes) / self._schema[name].size
-        excess = self._excesses.get(name, 0.0)
         noise = self._covering.weight((name,)) * part * (1.0 - part) if 0.0 < part < 1.0 else 0.0
-        variance = UNMEASURED**2 if noise == math.inf else FITTED * noise + EXCESS * excess
         share = float(self._one_way(name)[list(condition.codes)].sum())
-        least = min(math.sqrt(variance), 0.5)
+        least = min(math.sqrt(noise), 0.5)
         share = min(max(share, least), 1.0 - least)
-        return _Alone(name, part, variance, share, excess, noise == math.inf)
+        return Alone(name, part, share, noise, self._excesses.get(name, 0.0))
 
     def _of_measured(self, query: Query) -> float:
         """The bound by a measurement or prediction of the very query; infinite if there is none."""
         conditions, asked = query.conditions, query.threshold
         variance = self._queries.get(asked, {}).get(frozenset(conditions), math.inf)
         if any(len(c.codes) != 1 for c in conditions):
-            return FITTED * variance
+            return SINGLE * variance
         if asked.r < asked.k:  # the table of an r-of-k threshold
             variance = min(variance, self._cells.get(asked, math.inf))
-        variance = FITTED * min(variance, self._clamped.get(asked, math.inf))
+        variance = SINGLE * min(variance, self._clamped.get(asked, math.inf))
         return min(variance, self._prediction) if asked in self._predicted else variance
-
-
-class _Alone(NamedTuple):
-    """What is known about a condition by itself.
-
-    Attributes:
-        name: Its feature.
-        part: The part of the feature's values that it allows.
-        variance: The variance of its share of people.
-        share: The share by D', but as far from 0 and from 1 as its standard deviation says.
-        excess: How far D' is from the feature's noisy shares beyond noise, squared.
-        is_unknown: Whether nothing was measured of the feature.
-    """
-
-    name: str
-    part: float
-    variance: float
-    share: float
-    excess: float
-    is_unknown: bool
-
-
-def _hold(shares: list[float], without: tuple[int, ...], count: int) -> float:
-    """The probability that exactly so many of the other conditions hold, if independent."""
-    if len(shares) <= MOST_EXACT:
-        return exactly([share for i, share in enumerate(shares) if i not in without], count)
-    others, share = len(shares) - len(without), shares[0]
-    if not 0 <= count <= others:
-        return 0.0
-    return math.comb(others, count) * share**count * (1.0 - share) ** (others - count)
 
 
 class _Covering:
@@ -248,9 +217,15 @@ class _Covering:
 
     Args:
         tables: W of each table: the variance of a cell's noise, times the number of cells.
+        joint: The same of tables that were put together from residuals.
     """
 
-    def __init__(self, tables: Mapping[tuple[str, ...], float]) -> None:
+    def __init__(
+        self,
+        tables: Mapping[tuple[str, ...], float],
+        joint: Mapping[tuple[str, ...], float],
+    ) -> None:
+        self._joint = {frozenset(features): 1.0 / weight for features, weight in joint.items()}
         self._having: dict[str, dict[int, float]] = {}
         for place, (features, weight) in enumerate(tables.items()):
             for name in features:
@@ -258,13 +233,17 @@ class _Covering:
         self.weight = lru_cache(REMEMBERED)(self._weight)
 
     def _weight(self, names: tuple[str, ...]) -> float:
-        """W of some features: precisions of the tables that have them all add up."""
+        """W of some features: precisions of the tables that have them all add up.
+
+        Of the tables from residuals, the one over just these features says all that they say.
+        """
         first, *others = sorted((self._having.get(name, {}) for name in names), key=len)
         precision = math.fsum(
             precision
             for place, precision in first.items()
             if all(place in having for having in others)
         )
+        precision += self._joint.get(frozenset(names), 0.0)
         return 1.0 / precision if precision else math.inf
 
 
@@ -276,11 +255,6 @@ def _cell_variances(measurements: Iterable[Measurement]) -> dict[Threshold, floa
     return cells
 
 
-def _one_way(rows: RelaxedRows, schema: Schema, name: str) -> npt.NDArray[np.float64]:
-    """The share of people that D' has in each value of a feature."""
-    return np.asarray(rows.block(schema.index(name)).mean(axis=1, dtype=np.float64))
-
-
 def _excesses(fitted: Iterable[Measurement], rows: RelaxedRows, schema: Schema) -> dict[str, float]:
     """By how much the mean square difference of D' and a feature's noisy shares exceeds noise.
 
@@ -289,24 +263,22 @@ def _excesses(fitted: Iterable[Measurement], rows: RelaxedRows, schema: Schema) 
     twice the variance of the noise, a difference may be chance.
     """
     best: dict[str, TableMeasurement] = {}
-    for m in measured_tables(fitted):
-        if m.threshold.r == m.threshold.k:
-            for name in m.threshold.features:
-                best[name] = min(best.get(name, m), m, key=_weight)
+    for m in _marginals(fitted):
+        for name in m.threshold.features:
+            best[name] = min(best.get(name, m), m, key=noise_of_total)
     found: dict[str, float] = {}
     for name, m in best.items():
         axis = m.threshold.features.index(name)
         noisy = m.answers.sum(axis=tuple(i for i in range(m.counts.ndim) if i != axis))
-        says = _one_way(rows, schema, name)
-        excess = float((says * (says - noisy) ** 2).sum()) - 2.0 * _weight(m) / noisy.size
+        says = one_way(rows, schema, name)
+        excess = float((says * (says - noisy) ** 2).sum()) - 2.0 * noise_of_total(m) / noisy.size
         if excess > 0.0:
             found[name] = excess
     return found
 
 
-def _weight(m: TableMeasurement) -> float:
-    """The variance of the noise of a cell, times the cells."""
-    return m.noise**2 * m.counts.size
+def _marginals(measurements: Iterable[Measurement]) -> list[TableMeasurement]:
+    return [m for m in measured_tables(measurements) if m.threshold.r == m.threshold.k]
 
 
 def _query_variances(

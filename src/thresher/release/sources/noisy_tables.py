@@ -88,7 +88,7 @@ class NoisyTableVariances:
 
     source: NoisyTables
 
-    def of(self, query: Query) -> Variance:
+    def of(self, query: Query, answer: float | None = None) -> Variance:
         """The variance of a cell, times the number of cells."""
         asked = query.threshold
         table = self.source.measured(asked)

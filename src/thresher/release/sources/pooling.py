@@ -13,6 +13,7 @@ from thresher.privacy.measurements import (
     measured_tables,
 )
 from thresher.queries.threshold import Threshold
+from thresher.release.sources.joint_tables import JointTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,8 @@ def pooled_marginals(measurements: Iterable[Measurement]) -> dict[frozenset[str]
 def margins_of(measurement: Measurement, largest: int | None) -> list[Measurement]:
     """The measurement itself; if it is a table with too many cells, its largest small margins.
 
-    A residual with too many contrasts is left out: its margins have residuals of their own.
+    A residual with too many contrasts is left out, because its margins have residuals themselves;
+    and so is a table that was put together from residuals.
 
     Args:
         measurement: What was measured.
@@ -84,6 +86,8 @@ def margins_of(measurement: Measurement, largest: int | None) -> list[Measuremen
     """
     if isinstance(measurement, ResidualMeasurement) and largest is not None:
         return [measurement] if measurement.contrasts.size <= largest else []
+    if isinstance(measurement, JointTable) and largest is not None:
+        return [measurement] if measurement.counts.size <= largest else []
     if largest is None or not isinstance(measurement, TableMeasurement):
         return [measurement]
     return [*_small_margins(measurement, largest)]

@@ -117,7 +117,7 @@ class ResidualVariances:
 
     source: ResidualTables
 
-    def of(self, query: Query) -> Variance:
+    def of(self, query: Query, answer: float | None = None) -> Variance:
         """The noise of every residual, times what it adds to the answer.
 
         The total, the residual over no feature, adds a public share: the uncertainty model takes

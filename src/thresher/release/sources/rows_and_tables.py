@@ -13,6 +13,7 @@ from thresher.relaxed.marginal import MarginalOnRows
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.sources.clamping import ClampedMarginal
 from thresher.release.sources.fitted_variances import FittedVariances
+from thresher.release.sources.joint_tables import residuals_as_tables
 from thresher.release.sources.pooling import PooledTable, margins_of, pooled_marginals
 from thresher.release.sources.synthetic_rows import SyntheticRows
 from thresher.schema import Schema
@@ -57,8 +58,8 @@ class RowsAndTables(SyntheticRows):
         tolerance: float = TOLERANCE,
         largest_fitted: int | None = None,
     ) -> "RowsAndTables":
-        """With the marginal tables among some measurements."""
-        tables = pooled_marginals(measurements)
+        """With the marginal tables among some measurements, or that their residuals determine."""
+        tables = pooled_marginals(residuals_as_tables(measurements, schema))
         return cls(rows, schema, prediction_error, tables, tolerance, largest_fitted)
 
     def table(self, threshold: Threshold) -> Answers:
@@ -90,13 +91,12 @@ class RowsAndTables(SyntheticRows):
     def variances(self, measurements: Sequence[Measurement], workload: Workload) -> FittedVariances:
         """By what D' was fitted to, and by the tables that it is clamped to."""
         largest = self.largest_fitted
+        tables = residuals_as_tables(measurements, self.schema)
         return FittedVariances(
             self.schema,
             self.rows,
-            [margin for m in measurements for margin in margins_of(m, largest)],
-            clamping=[
-                m for m in measured_tables(measurements) if largest and m.counts.size > largest
-            ],
+            [margin for m in tables for margin in margins_of(m, largest)],
+            clamping=[m for m in measured_tables(tables) if largest and m.counts.size > largest],
         )
 
     def parameters(self) -> Mapping[str, float | None]:
