@@ -22,10 +22,10 @@ def test_json_has_the_promised_keys(folder, thresher):
 
 def test_shares_that_are_public(folder, thresher):
     Path("shares.json").write_text('{"town": {"A": 0.8, "B": 0.1, "C": 0.1}}')
-    told = thresher(f"{PLAN} --epsilon 1 --delta 1e-6 --shares shares.json --json").json
+    told = thresher(f"{PLAN} --epsilon 1 --delta 1e-6 --like shares.json --json").json
     assert "taken for public" in told["assumption"]
     Path("shares.json").write_text('{"town": {"Atlantis": 1}}')
-    wrong = thresher(f"{PLAN} --epsilon 1 --delta 1e-6 --shares shares.json")
+    wrong = thresher(f"{PLAN} --epsilon 1 --delta 1e-6 --like shares.json")
     assert wrong.status == 2
     assert "'town' has no value 'Atlantis'" in wrong.err
 

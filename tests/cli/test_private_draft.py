@@ -42,7 +42,7 @@ def test_from_draft_to_fit_with_one_ledger(desk):
     desk("workload all --schema s.json -k 2 -r 2 -o w.json")
     shares = json.loads(Path("sh.json").read_text())
     assert shares["town"]["A"] == pytest.approx(0.5, abs=0.05)
-    planned = desk(f"plan --schema s.json --n {N} -w w.json --epsilon 1 --shares sh.json")
+    planned = desk(f"plan --schema s.json --n {N} -w w.json --epsilon 1 --like sh.json")
     assert "taken for public" in planned.out, planned.err
     fitted = desk("fit people.csv --schema s.json -w w.json --rho 0.01 --ledger l -o r")
     assert fitted.status == 0, fitted.err

@@ -155,5 +155,5 @@ def test_mistakes(schema, work, case):
 def test_no_record_is_looked_at(planned):
     """The forecast keeps nothing but public facts and numbers."""
     assert {field.name for field in dataclasses.fields(planned)} == {
-        "fits", "workload", "n", "margin", "account", "doubts", "advice", "knows_shares",
+        "fits", "workload", "n", "margin", "account", "doubts", "advice", "knows_people",
     }  # fmt: skip

@@ -81,15 +81,15 @@ def errors_and_margins(release, people, kind):
 def test_margins_cover_the_truth_and_are_not_far_too_wide(release, people):
     """Coverage of 95 % is claimed; all answers depend on the noise of a few tables of six features.
 
-    Caught: margins of half of these, and margins that are 10 times as wide as errors.
+    Caught: margins of a third of these, and margins that are 12 times as wide as errors.
     """
     found = {kind: errors_and_margins(release, people, kind) for kind in KINDS}
     inside = {kind: np.mean(errors <= margins) for kind, (errors, margins) in found.items()}
     assert min(inside.values()) >= 0.8, inside
     assert np.mean([*inside.values()]) >= 0.88
-    assert np.mean([np.mean(errors <= margins / 2) for errors, margins in found.values()]) < 0.88
+    assert np.mean([np.mean(errors <= margins / 3) for errors, margins in found.values()]) < 0.88
     for errors, margins in found.values():
-        assert np.median(margins) <= 10 * np.median(errors)
+        assert np.median(margins) <= 12 * np.median(errors)
 
 
 def test_means_and_medians(release, people):

@@ -59,7 +59,10 @@ def test_what_is_known_of_some_features_is_the_table_over_just_these(adult, resi
     rows = RelaxedRows.uniform(adult.schema.sizes, 10, np.random.default_rng(0))
     tables = residuals_as_tables(residuals, adult.schema)
     variances = FittedVariances(adult.schema, rows, tables)
-    weights = {frozenset(m.threshold.features): m.noise**2 * m.counts.size for m in tables}
+    weights = {
+        frozenset(m.threshold.features): m.noise**2 * m.threshold.query_count(adult.schema)
+        for m in residuals
+    }
     for names in [("sex",), ("sex", "income"), ("race", "sex", "income")]:
         assert variances._covering.weight(names) == pytest.approx(weights[frozenset(names)])
     assert variances._covering.weight(("workclass", "income")) == np.inf

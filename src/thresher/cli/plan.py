@@ -15,7 +15,7 @@ from thresher.errors import LedgerError
 from thresher.files import write_text
 from thresher.mechanisms import MECHANISMS
 from thresher.planning import plan as planned
-from thresher.planning.shares import read_shares
+from thresher.planning.like import read_like
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.unit import Unit
 from thresher.queries.workload import Workload
@@ -55,12 +55,12 @@ def plan(
     mechanism: Annotated[
         str, typer.Option(metavar="NAME", help=f"One of: {', '.join(MECHANISMS)}.")
     ] = "auto",
-    shares: Annotated[
+    like: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
-            help="How frequent values are, if that is public: the folder of an earlier release, or "
-            'a JSON file such as {"sex": {"F": 0.51, "M": 0.49}}. It makes the forecast surer.',
+            metavar="PATH",
+            help="What people are like, if that is public: the folder of an earlier release, or a "
+            'JSON file of shares, such as {"sex": {"F": 0.51, "M": 0.49}}.',
             callback=options.usable_path,
         ),
     ] = None,
@@ -78,8 +78,8 @@ def plan(
     r"""Forecast errors, time and memory at several ε, before anything is paid for.
 
     The mechanism is run on made-up people of the same schema and number. No record is read, and
-    nothing is spent. If it is public how frequent values are, say so with --shares: the typical
-    error depends on that.
+    nothing is spent. If it is public what people are like, say so with --like: the typical error
+    depends on that.
 
     Example:
         thresher plan --schema schema.json --n 5000 --workload workload.json \
@@ -87,13 +87,13 @@ def plan(
     """
     unit = unit_of(neighbours, None, None, "persons", 1.0, delta)
     features = load_schema("", schema)
-    known = None if shares is None else read_shares(shares)
+    known = None if like is None else read_like(like)
     account = None if ledger is None else _ledger(ledger, unit)
     with phases_of("planning") as progress:
         forecast = planned(
             features, n=n, workload=Workload.load(workload, features), epsilon=epsilon.split(","),
             delta=delta, mechanism=mechanism_named(mechanism, {}, {}), unit=unit, ledger=account,
-            margin=margin, accounting=accounting, shares=known, progress=progress,
+            margin=margin, accounting=accounting, like=known, progress=progress,
         )  # fmt: skip
     tell(forecast, as_json)
     if output is not None:

@@ -106,7 +106,7 @@ def draft(
         typer.Option(
             metavar="FILE",
             help="With --private: also write how frequent the found categories are, for `thresher "
-            "plan --shares`. It costs nothing more.",
+            "plan --like`. It costs nothing more.",
             callback=usable_path,
         ),
     ] = None,

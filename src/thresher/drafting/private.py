@@ -61,7 +61,7 @@ class PrivateDraft:
         schema: The features.
         left_out: The columns that are no feature, each with the reason.
         notes: What was found or declared about each feature.
-        shares: For categories, about how frequent each is: what `thresher.plan` takes as `shares`.
+        shares: For categories, about how frequent each is: what `thresher.plan` takes as `like`.
         rho: What was spent.
         delta: What was spent of δ.
     """

@@ -14,9 +14,9 @@ from thresher.mechanisms.mechanism import Mechanism
 from thresher.mechanisms.parameters import check_whole
 from thresher.planning.advice import advice_on
 from thresher.planning.doubts import doubts_about
+from thresher.planning.like import Like, shares_of
 from thresher.planning.page import page_of
 from thresher.planning.picture import lines_of
-from thresher.planning.shares import Known, Shares, shares_of
 from thresher.planning.stand_in import stand_in
 from thresher.planning.trial import ExpectedFit, Trials
 from thresher.privacy.budget import Accounting, Amount, Budget
@@ -42,10 +42,11 @@ FURTHEST = 10.0
 ASSUMPTION = (
     "Errors are those of the same mechanism on made-up people of this schema and number; no record "
     "was read. Real people differ: on public tables, the largest error was within a factor of 1.5 "
-    "of the forecast in 9 of 10 fits, and the typical error in 2 of 3."
+    "of the forecast in 9 of 10 fits, and the typical error "
 )
 
-WITH_SHARES = " The shares of values that were given were taken for public."
+UNTOLD = "in 2 of 3. It is surer if it is told how frequent values are (like)."
+TOLD = "in 8 of 10, with shares of values known as here. These were taken for public."
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Forecast:
         account: What the ledger says, if one was given.
         doubts: What speaks against such a fit.
         advice: What would make it better.
-        knows_shares: Whether it was told how frequent values are.
+        knows_people: Whether it was told what people are like.
 
     Example:
         >>> import thresher as th
@@ -79,7 +80,7 @@ class Forecast:
     account: Statement | None
     doubts: tuple[str, ...]
     advice: tuple[str, ...]
-    knows_shares: bool = False
+    knows_people: bool = False
 
     def epsilon_for(self, error: float) -> float | None:
         """The ε at which the largest error over the workload would be so small.
@@ -103,7 +104,7 @@ class Forecast:
     @property
     def assumption(self) -> str:
         """What was assumed about data that nobody has looked at."""
-        return ASSUMPTION + WITH_SHARES * self.knows_shares
+        return ASSUMPTION + (TOLD if self.knows_people else UNTOLD)
 
     def left_after(self, fit: ExpectedFit) -> tuple[float, float | None] | None:
         """What would be left in the ledger after a fit, as ρ and as ε; None without a ledger."""
@@ -156,7 +157,7 @@ def plan(
     ledger: Ledger | None = None,
     margin: float | None = None,
     accounting: Accounting = "tight",
-    shares: Known | None = None,
+    like: Like | None = None,
     progress: Followed = None,
 ) -> Forecast:
     """Forecast what fits would take and achieve, without any record and at no cost.
@@ -174,8 +175,8 @@ def plan(
         ledger: A ledger, to say what would be left of it.
         margin: The largest error that is wanted, as a fraction: at which ε is it met?
         accounting: How (ε, δ) is converted to ρ.
-        shares: How frequent values are, if that is public: an earlier release, or a mapping such as
-            {"sex": {"F": 0.51, "M": 0.49}}. It makes the typical error much surer.
+        like: What people are like, if that is public: an earlier release of these or similar ones,
+            or shares of values such as {"sex": {"F": 0.51, "M": 0.49}}. It makes forecasts surer.
         progress: Whether to show how far it has come, as for `fit`.
 
     Returns:
@@ -198,9 +199,8 @@ def plan(
     if not given:
         raise ParameterError("epsilon must be a number or several, such as [0.1, 1]")
     budgets = [Budget.from_epsilon(e, delta or Fraction(1, n**2), accounting) for e in given]
-    known = {} if shares is None else shares_of(shares, schema)
     return forecast(
-        budgets, mechanism or Auto(), workload, n, unit or Unit(), ledger, margin, progress, known
+        budgets, mechanism or Auto(), workload, n, unit or Unit(), ledger, margin, progress, like
     )
 
 
@@ -213,13 +213,13 @@ def forecast(
     ledger: Ledger | None = None,
     margin: float | None = None,
     progress: Followed = None,
-    shares: Shares | None = None,
+    like: Like | None = None,
 ) -> Forecast:
     """Forecast a fit at each of several budgets, which come from (ε, δ); see `plan`."""
     units = unit.worth(n)
-    known = shares or {}
-    people = [stand_in(workload.schema, units, seed, known) for seed in SEEDS]
-    trials = Trials(mechanism, workload, n, unit, people, known)
+    shares = None if like is None else shares_of(like, workload.schema)
+    people = [stand_in(workload.schema, units, seed, shares) for seed in SEEDS]
+    trials = Trials(mechanism, workload, n, unit, people, shares)
     with following(progress, "planning") as follower:
         fits = [trials.untried(budget) for budget in budgets]
         expected = sum(fit.estimate.seconds for fit in fits if not fit.impossible)
@@ -231,7 +231,7 @@ def forecast(
         advice = tuple(advice_on(fits, trials, SEEDS[0]))
     account = None if ledger is None else ledger.read()
     doubts = tuple(doubts_about(fits, workload, units, account))
-    return Forecast(tuple(fits), workload, n, margin, account, doubts, advice, bool(known))
+    return Forecast(tuple(fits), workload, n, margin, account, doubts, advice, like is not None)
 
 
 def _crossing(known: Sequence[tuple[float, float]], error: float) -> float:

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, islice
 from math import exp, log
@@ -18,7 +18,7 @@ from thresher.evaluation.errors import errors_of
 from thresher.evaluation.typical import typical_error
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.mechanism import Mechanism
-from thresher.planning.shares import Shares
+from thresher.planning.like import Shares
 from thresher.privacy.budget import Budget, epsilon_of
 from thresher.privacy.measurements import Measurement, TableMeasurement
 from thresher.privacy.randomness import InsecureSeededRandomness
@@ -157,7 +157,7 @@ class Trials:
     n: int
     unit: Unit
     people: Sequence[PrivateData]
-    shares: Shares = field(default_factory=dict)
+    shares: Shares | None = None
 
     def untried(self, budget: Budget) -> ExpectedFit:
         """What is known about a fit without any trial: its time and memory.

@@ -87,3 +87,18 @@ def test_a_replaced_record_costs_little_more_than_two_added_ones():
     added = np.array(plan.sigmas(work, Fraction(1), ADDED))
     assert np.ptp(replaced / added) < 1e-9
     assert 1 <= (replaced / added)[0] < 1.02
+
+
+def test_the_last_digits_of_a_machine_make_no_other_plan(monkeypatch):
+    """A resumed fit must ask for what was paid, and may go on on another machine."""
+    work = Workload.random(datasets.adult_schema(), k=3, size=64, seed=0)
+    plan = ResidualPlan.of(work, work.schema)
+    honest, rng = _Problem.solved, np.random.default_rng(0)
+
+    def elsewhere(self):
+        found = honest(self)
+        return found * (1 + 1e-14 * rng.uniform(-1, 1, found.shape))
+
+    monkeypatch.setattr(_Problem, "solved", elsewhere)
+    for _ in range(20):
+        assert ResidualPlan.of(work, work.schema).precisions == plan.precisions

@@ -77,19 +77,16 @@ with 1/4 a needed table was now and then not selected (0.05 in one of three fits
 OTHERS_PART = Fraction(1, 100)
 """Where all tables of marginals are measured, the features outside the workload get a hundredth."""
 
-TOLERANCE_OF_JOINT, TOLERANCE_POWER, LEAST_LOAD = 1.75, 0.25, 0.001
-"""And the tolerance is 1.75·x^(1/4) in place of 3, where x is the load, at least 0.001.
+TOLERANCE_PER_NOISE = 2.0
+"""And the tolerance is 2√x in place of 3, where x is the load; or more, see `procedure`.
 
-The best fixed tolerance goes from 0 or 1 for one table to 1.5 to 2 for as many as can be afforded:
-64 marginals at ε = 1 with 1, 2 and 3 had 0.0042, 0.0037 and 0.0045 (ADULT), 0.0031, 0.0035 and
-0.0036 (vote), 0.0036, 0.0033 and 0.0033 (movies).
+The more noise the tables have, the more D' knows that a single noisy cell does not.
 """
 
-ERRORS_OF_MARGINS = {1: 2.0, 2: 4.0}
+ERRORS_OF_MARGINS = {1: 3.0, 2: 5.0}
 """How many times the largest error of the tables that of their margins over one and two features
 may be. What is best for the tables alone can leave them out: on 16 marginals of ADULT the largest
-standard deviation of a one-way cell was 40 times that of a cell of the tables. This makes it 2.6
-times, and costs the tables 5 % (1 % on 64 marginals).
+standard deviation of a one-way cell was 40 times that of a cell of the tables.
 """
 
 MOST_WAYS = 1 << 22
@@ -155,7 +152,8 @@ class Plan:
         rounds_rho: What all rounds get.
         rounds: How many rounds there are, if they do not anneal.
         anneals: Whether a round that finds nothing makes the next one larger.
-        tolerance: How many standard deviations of its noise D' may differ from a measured cell.
+        tolerance: How many standard deviations of its noise D' may differ from a measured cell; the
+            least of it where residuals are measured.
         largest_table: The most cells of a candidate, if its threshold has smaller ones.
         largest_fitted: The most cells of a table that D' is fitted to. One-way tables and
             candidates never have too many.
@@ -362,7 +360,7 @@ def _jointly(tables: int, too_large: int, uncovered: int, load: float) -> _Share
     A feature that only too large tables have gets a quarter of that for its one-way table.
     """
     one = Fraction(1, tables)
-    tolerance = TOLERANCE_OF_JOINT * min(1.0, max(load, LEAST_LOAD)) ** TOLERANCE_POWER
+    tolerance = TOLERANCE_PER_NOISE * sqrt(min(1.0, load))
     return _Shares(Fraction(1), ONE_WAY * uncovered * one, OTHERS_PART, one, too_large, tolerance)
 
 

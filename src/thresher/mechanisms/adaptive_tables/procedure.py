@@ -11,10 +11,10 @@
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
-from math import sqrt
+from math import log, sqrt
 from typing import Any, Literal
 
 from thresher.mechanisms.adaptive_tables.candidate_answers import CandidateAnswers
@@ -43,6 +43,7 @@ from thresher.progress import COMPILING, ROUNDS, Phase, Step
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.compilation import telling_of_compilation
+from thresher.relaxed.marginal import MarginalOnRows
 from thresher.relaxed.projection import Stopping
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.prediction_error import Prediction, detectable_error, prediction_error_of
@@ -63,6 +64,10 @@ ONE_WAY_TAKEN, BEFORE_ROUNDS_TAKEN, AFTER_ROUND_TAKEN, USUAL_PRECISION = 5, 40, 
 tables before the rounds, and after a round, where n√ρ is 7000 (ADULT at ε = 1). With less noise
 they take more, up to their limits."""
 
+RESIDUAL_TAKEN = Work(4e-4)
+"""What a residual of two or more features takes in each iteration before the rounds, however few
+cells it has, for the estimate."""
+
 SPARSE = 0.38
 """What a fit of D' by its nonzero entries takes of one by matrix products, for the estimate."""
 
@@ -79,6 +84,9 @@ FEW_FEATURES = 2
 ADULT at ε = 1, this took 5 to 6 s of processor time in place of 6 to 9."""
 
 Optimise = Literal["max", "mean"]
+
+FILLED = 2.0
+"""A cell in which D' has more than so many standard deviations of the noise has people in it."""
 
 NEVER_CLAMPED = 1e6
 """The tolerance that no answer ever exceeds."""
@@ -228,10 +236,15 @@ class AdaptiveTablesProcedure:
             least = min(now.per_selection for now, _ in late)
             detectable = detectable_error(len(plan.candidates), least, n)
             error = prediction_error_of([prediction for _, prediction in late], detectable)
-        tolerance = plan.tolerance if self.optimise == "max" else NEVER_CLAMPED
+        schema = self.workload.schema
         source = RowsAndTables.of(
-            rows, self.workload.schema, error, measured, tolerance, plan.largest_fitted
+            rows, schema, error, measured, plan.tolerance, plan.largest_fitted
         )
+        if self.optimise == "mean":
+            source = replace(source, tolerance=NEVER_CLAMPED)
+        elif plan.residuals is not None:
+            by_emptiness = tolerance_for(source, plan.workload_tables)
+            source = replace(source, tolerance=max(plan.tolerance, by_emptiness))
         return Outcome(source, tuple(measured), {"rounds_taken": len(taken)})
 
     @property
@@ -282,6 +295,9 @@ class AdaptiveTablesProcedure:
         work += Work.stepping(width, rows).times(before + after)
         work += Work.fitting_tables(width, one_way, rows).times(SPARSE * (before + after))
         work += Work.fitting_tables(sum(fitted), len(fitted), rows).times(SPARSE * (before + after))
+        if plan.residuals is not None:
+            several = sum(marginal.k > 1 for marginal in plan.residuals.marginals)
+            work += RESIDUAL_TAKEN.times(several * before)
         work += Work.fitting_tables(chosen / 2, plan.rounds / 2, rows).times(SPARSE * after)
         memory = 12 * 4 * width * rows + 4 * cells + (1 << 29)
         return Estimate(
@@ -289,6 +305,27 @@ class AdaptiveTablesProcedure:
             memory=int(memory + 20 * (sum(tables) + chosen)) + counting_memory(n, asked),
             advice="take fewer rounds or thresholds, or a smaller largest_table",
         )
+
+
+def tolerance_for(source: RowsAndTables, tables: Iterable[Threshold]) -> float:
+    """How many standard deviations D' may differ from a noisy cell, because most cells are empty.
+
+    The largest noise of N cells is about √(2 ln N) standard deviations. But where D' has hardly
+    anyone in a cell, it knows better than the noise. If that leaves H cells, with no more than
+    √(2 ln H), D' is believed up to the difference.
+
+    Args:
+        source: D' and the noisy tables.
+        tables: Some of these.
+    """
+    cells, filled = 2, 2
+    for table in tables:
+        noisy = source.tables.get(frozenset(table.features))
+        if noisy is not None:
+            says = MarginalOnRows(source.sparse, source.schema, table)
+            cells += noisy.shares.size
+            filled += len(says.listed(FILLED * noisy.sigma).cells)
+    return sqrt(2 * log(cells)) - sqrt(2 * log(filled))
 
 
 def _when_asked(weights: ErrorWeights, rows: RelaxedRows) -> AnswersOf:

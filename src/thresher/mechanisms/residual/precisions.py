@@ -43,6 +43,10 @@ GAP = 1e-3
 """How far the largest variance may be above its minimum, in parts of it."""
 
 MOST_STEPS = 1000
+DIGITS = 20
+"""Binary digits of a precision. A fit is resumed only if it asks for the same, and the last digits
+of what is computed depend on the machine."""
+
 LEAST_PART = 2.0**-30
 """No precision is a smaller part of the largest, so that every table can be put together."""
 
@@ -95,9 +99,7 @@ class ResidualPlan:
             Threshold(tuple(schema.all_names[i] for i in features))
             for features in problem.residuals
         )
-        return cls(
-            schema, tuple(marginals), tuple(np.rint(parts * LARGEST_PRECISION).astype(int).tolist())
-        )
+        return cls(schema, tuple(marginals), _whole(parts))
 
     def sigmas(self, thresholds: Sequence[Threshold], rho: Fraction, unit: Unit) -> list[float]:
         """The standard deviation of the noise in each cell of the tables of some thresholds.
@@ -191,3 +193,15 @@ class _Problem:
             shares *= weighted / mean
             shares /= shares.sum()
         return precisions
+
+
+def _whole(parts: npt.NDArray[np.float64]) -> tuple[int, ...]:
+    """Parts of the largest precision, rounded to a few digits.
+
+    Example:
+        >>> _whole(np.array([1.0, 1 - 1e-15, 2.0**-30]))
+        (1099511627776, 1099511627776, 1024)
+    """
+    digits, exponents = np.frexp(parts * LARGEST_PRECISION)
+    rounded = np.ldexp(np.rint(np.ldexp(digits, DIGITS)), exponents - DIGITS)
+    return tuple(np.rint(rounded).astype(int).tolist())

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from thresher.privacy.measurements import TableMeasurement
 from thresher.relaxed.rows import RelaxedRows
+from thresher.release.sources.joint_tables import JointTable
 from thresher.release.uncertainty import REMEMBERED
 from thresher.schema import Schema
 
@@ -74,14 +75,25 @@ class Pairs:
 
     def _misfit(self, first: str, second: str, both: Shares) -> float:
         having, others = self._having.get(first, {}), self._having.get(second, {})
+        # Of tables from residuals, the one over both features is the first that has them.
         table = next((table for place, table in having.items() if place in others), None)
         if table is None:
             return 1.0
-        noisy = _margin(table, first, second)
-        steps = np.outer(*(np.arange(1.0, size + 1.0) for size in both.shape))
-        off = (both - noisy).cumsum(axis=0).cumsum(axis=1) ** 2 / steps
-        variance = noise_of_total(table) / both.size
-        return max(1.0, float(off.mean()) / variance)
+        off = (both - _margin(table, first, second)).cumsum(axis=0).cumsum(axis=1) ** 2
+        t, u = (np.arange(1.0, size + 1.0) / size for size in both.shape)
+        variances = noise_of_total(table) * np.outer(t, u)
+        if isinstance(table, JointTable):
+            variances = table.weight * np.outer(t * (1.0 - t), u * (1.0 - u))
+            for name, mine, others in ((first, t, u), (second, u, t)):
+                alone = self._weight_alone(name) * np.outer(mine * (1.0 - mine), others**2)
+                variances += alone if name == first else alone.T
+        is_random = variances > 0.0
+        return max(1.0, float(np.mean(off[is_random] / variances[is_random])))
+
+    def _weight_alone(self, name: str) -> float:
+        """The noise of the residual of one feature; it was measured if that of two was."""
+        tables = (t for t in self._having[name].values() if isinstance(t, JointTable))
+        return next(t.weight for t in tables if t.threshold.k == 1)
 
 
 def _margin(table: TableMeasurement, first: str, second: str) -> Shares:

@@ -78,9 +78,7 @@ class FittedVariances:
         # D' does not tell who is a single person, so one person is the least standard deviation.
         self._floor = float(fitted[0].n) ** -2 if fitted else 0.0
         self._cells = _cell_variances(m for m in fitted if not isinstance(m, JointTable))
-        self._joint = {
-            m.threshold.features: noise_of_total(m) for m in fitted if isinstance(m, JointTable)
-        }
+        self._joint = {m.threshold.features: m.weight for m in fitted if isinstance(m, JointTable)}
         self._excesses = _excesses(fitted, rows, schema)
         self._clamped = _cell_variances(clamping)
         self._queries = _query_variances(fitted)
@@ -217,7 +215,7 @@ class _Covering:
 
     Args:
         tables: W of each table: the variance of a cell's noise, times the number of cells.
-        joint: The same of tables that were put together from residuals.
+        joint: The same of tables that were put together from residuals: that of each residual.
     """
 
     def __init__(

@@ -26,7 +26,13 @@ class JointTable(TableMeasurement):
 
     The noise of its cells is correlated, and so is that of tables with common features: they say
     nothing about these that one of them does not say.
+
+    Attributes:
+        weight: The variance of the noise of its residual in every direction, times the cells. If
+            all cells had independent noise, it would be that of a cell, times the cells.
     """
+
+    weight: float
 
 
 def joint_table(source: ResidualTables, table: Threshold) -> JointTable:
@@ -41,7 +47,8 @@ def joint_table(source: ResidualTables, table: Threshold) -> JointTable:
     variance, _ = ResidualVariances(source).of(cell)
     sigma = float((variance * noisy.n**2 + ROUNDING) ** 0.5)
     counts = np.ascontiguousarray(np.rint(noisy.counts).astype(np.int64))
-    return JointTable(table, counts, sigma, noisy.n)
+    residual = source.residual(table.features).noise
+    return JointTable(table, counts, sigma, noisy.n, residual**2 * counts.size)
 
 
 def residuals_as_tables(measurements: Iterable[Measurement], schema: Schema) -> list[Measurement]:

@@ -48,6 +48,10 @@ class ResidualTables(TableAnswers):
         """With the residuals among some measurements, whose features are in the schema's order."""
         return cls({m.threshold.features: m for m in measured_residuals(measurements)}, schema)
 
+    def residual(self, features: Iterable[str]) -> ResidualMeasurement:
+        """The residual over some features, which was measured."""
+        return self.residuals[self._in_order(features)]
+
     def check(self, query: Query) -> None:
         """Raise a QueryError unless the residuals over all of its features were measured."""
         self._checked(query.threshold)

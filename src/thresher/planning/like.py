@@ -1,8 +1,8 @@
-"""Publicly known shares of values, which make a forecast better.
+"""What is publicly known about the people, which makes a forecast better.
 
 What a fit errs by in a typical cell depends on how people are spread over cells. A schema does not
 say that, but much of it follows from how frequent each value is, and this is often public: from
-published tables, or from an earlier release.
+published tables, or from an earlier release of these or similar people.
 """
 
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ from thresher.wording import shown
 Shares = Mapping[str, npt.NDArray[np.float64]]
 """For features by name: how frequent each of their values is, in the order of the codes."""
 
-Known = Release | Mapping[str, Mapping[str, float]]
-"""What shares can be given as: a release, or the share of each label of some features."""
+Like = Release | Mapping[str, Mapping[str, float]]
+"""What people are like: an earlier release, or the share of each label of some features."""
 
 
-def shares_of(known: Known, schema: Schema) -> Shares:
+def shares_of(known: Like, schema: Schema) -> Shares:
     """The known shares of the features of a schema.
 
     A feature of which nothing is known, or that has other values in the release, is left out. A
@@ -47,15 +47,15 @@ def shares_of(known: Known, schema: Schema) -> Shares:
     if isinstance(known, Release):
         return {name: found for name, found in _released(known) if _fits(known, schema, name)}
     if not isinstance(known, Mapping):
-        raise ParameterError(f"shares must be a release or a mapping of features, not {known!r}")
+        raise ParameterError(f"like must be a release, or shares by feature, not {known!r}")
     return {name: _listed(name, labels, schema) for name, labels in known.items()}
 
 
-def read_shares(path: Path) -> Known:
+def read_like(path: Path) -> Like:
     """The release in a folder, or the shares in a JSON file such as {"sex": {"F": 0.51}}."""
     if path.is_dir():
         return load(path)
-    known: Known = read_json(path, ParameterError)
+    known: Like = read_json(path, ParameterError)
     return known
 
 

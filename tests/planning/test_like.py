@@ -1,4 +1,4 @@
-"""Publicly known shares: from labels or a release, and what made-up people make of them."""
+"""What is publicly known about people: shares of values, or an earlier release."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 
 import thresher as th
 from thresher.errors import ParameterError, QueryError, ThresherError
-from thresher.planning.shares import read_shares, shares_of
+from thresher.planning.like import read_like, shares_of
 from thresher.planning.stand_in import stand_in
 from thresher.schema import IntegerRange, Schema
 from thresher.schema.features import Categorical
@@ -38,7 +38,7 @@ def test_an_earlier_release_tells_shares(tmp_path):
     work = th.Workload(SCHEMA, [th.Threshold(("sex", "age"))])
     release = th.Auto(rho=100, synthetic_rows=50).fit(data, work)
     release.save(tmp_path / "earlier")
-    shares = shares_of(read_shares(tmp_path / "earlier"), SCHEMA)
+    shares = shares_of(read_like(tmp_path / "earlier"), SCHEMA)
     true = np.bincount(data.codes("sex"), minlength=3) / 2000
     assert np.abs(shares["sex"] - true).max() < 0.01
     other = Schema([Categorical(name="sex", categories=("F", "M"), outside="M", nulls="M"), AGE])
@@ -48,7 +48,7 @@ def test_an_earlier_release_tells_shares(tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([1], "a release or a mapping"),
+        ([1], "a release, or shares by feature"),
         ({"sex": 1}, "a number for each label"),
         ({"sex": {"Q": 1}}, "no value 'Q'"),
         ({"sex": {"F": -1}}, "must be 0 or more"),
@@ -65,11 +65,10 @@ def test_a_plan_says_that_it_was_told(tmp_path):
     (tmp_path / "shares.json").write_text(json.dumps({"sex": {"F": 0.7, "M": 0.3}}))
     work = th.Workload(SCHEMA, [th.Threshold(("sex", "age"))])
     options = {"n": 500, "workload": work, "epsilon": 1, "mechanism": th.GaussianJoint()}
-    told = th.plan(SCHEMA, shares=read_shares(tmp_path / "shares.json"), **options)
+    told = th.plan(SCHEMA, like=read_like(tmp_path / "shares.json"), **options)
     plain = th.plan(SCHEMA, **options)
     assert "taken for public" in told.assumption
     assert told.as_json()["assumption"] == told.assumption
-    assert plain.assumption in told.assumption
-    assert "taken for public" not in plain.assumption
+    assert "surer if it is told" in plain.assumption
     with pytest.raises((ParameterError, QueryError)):
-        th.plan(SCHEMA, shares={"sex": {}}, **options)
+        th.plan(SCHEMA, like={"sex": {}}, **options)
