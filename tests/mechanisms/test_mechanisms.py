@@ -264,7 +264,7 @@ def test_auto_takes_rap_only_where_no_table_of_two_features_can_be_measured(monk
     auto = MECHANISMS["auto"](rho=1, rounds=2, synthetic_rows=5)
     release = auto.fit(few, work)
     assert release.mechanism == "tables"
-    assert release.measurements[-1].counts.size == 900, "more cells than records"
+    assert release.measurements[-1].counts.size >= 900, "more cells than records"
     monkeypatch.setattr(plan, "MOST_CELLS_OF_A_PAIR", 899)
     monkeypatch.setattr(plan, "LEAST_CELLS_FITTED", 1)
     assert auto.fit(few, work).mechanism == "rap"

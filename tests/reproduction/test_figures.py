@@ -311,12 +311,29 @@ def test_a_claim_is_judged_where_all_its_runs_are(smoke, tmp_path):
     assert set(told["scale"].dropna()) == {"smoke"}
 
 
+def test_the_paper_s_lines_are_drawn_while_ours_is_missing(smoke, tmp_path):
+    stored = (smoke[0] / STORE).read_text().splitlines(keepends=True)
+    kept = [line for line in stored if '""mechanism"": ""auto""' not in line]
+    (tmp_path / STORE).write_text("".join(kept))
+    names = ["present-error", "future-error", "drift-effect", "thresholds-error"]
+    nobody = Workforce(processes=1, minutes=-1.0)
+    done = reproduce(names, SMOKE, tmp_path, sources={}, workforce=nobody)
+    assert [one.figure for one in done.unfinished] == ["thresholds-error"]
+    for name, column in (("present-error", "mechanism"), ("drift-effect", "line")):
+        lines, all_lines = (
+            set(pd.read_csv(folder / f"{name}.csv")[column]) for folder in (tmp_path, smoke[0])
+        )
+        assert all_lines - lines == {"auto (ours)"}
+
+
 def test_printed_noise_is_a_line_of_its_own(smoke):
     found = pd.read_csv(smoke[0] / "printed-osas.csv")
     assert set(found["line"]) == {
         "RAP, correct scale", "RAP, printed-osas (not private at this ε)",
     }  # fmt: skip
     assert found["paper"].isna().all()  # the small data sets are not the paper's
+    table = (smoke[0] / "printed-osas-table.txt").read_text().splitlines()
+    assert len(table) == 2 + 3 * 2  # a head, and a line for each ε and size
     assert printed_osas.paper_line("adult", 0.1, 64) == pytest.approx(0.0799, abs=1e-4)
     assert np.isnan(printed_osas.paper_line("loans-like-2", 0.1, 64))
     assert np.isnan(printed_osas.paper_line("lending-club-0", 0.1, 64))

@@ -12,7 +12,8 @@ from dataclasses import replace
 import pandas as pd
 
 from thresher.reproduction.future_claims import FUTURE_CLAIMS
-from thresher.reproduction.paper_figure import Context, PaperFigure
+from thresher.reproduction.paper_figure import Context, PaperFigure, is_of_the_paper
+from thresher.reproduction.paper_numbers import REPETITIONS
 from thresher.reproduction.practice import AUTHORS, TEXT
 from thresher.reproduction.present_claims import PRESENT_CLAIMS
 from thresher.reproduction.running import Task
@@ -23,8 +24,8 @@ CLAIMS: tuple[Claim, ...] = (*PRESENT_CLAIMS, *FUTURE_CLAIMS)
 NOT_TESTED = "not tested"
 TEXT_REPETITIONS = 40
 """At most so many repetitions were run by the paper's text at scale `quick`."""
-NOT_NEEDED = ("auto", "reference")
-"""Runs that no claim is about: `auto`, and the paper's way in JAX."""
+REFERENCE = "reference"
+"""The kind of runs of the paper's way in JAX, which no claim is about."""
 
 
 def no_tasks(scale: Scale) -> Sequence[Task]:
@@ -40,16 +41,13 @@ def places(context: Context, claim: Claim) -> Iterator[Context]:
     """
     data = context.scale.data[:1]
     quick = replace(QUICK, data=data, practice=AUTHORS)
-    for scale in (context.scale, replace(context.scale, data=data), quick):
-        wanted = [t for t in claim.figure.tasks(scale) if _is_needed(t)]
-        if all(task in context.store for task in wanted):
+    repeated = replace(quick.repeated(REPETITIONS), name=f"quick, {REPETITIONS} repetitions")
+    for scale in (context.scale, replace(context.scale, data=data), repeated, quick):
+        every = (claim.runs or claim.figure.tasks)(scale)
+        if context.has_all(t for t in every if is_of_the_paper(t) and t.kind != REFERENCE):
             yield replace(context, scale=scale)
     by_text = replace(quick, name=f"{quick.name}, by the text", practice=TEXT)
     yield replace(context, scale=by_text.repeated(TEXT_REPETITIONS))
-
-
-def _is_needed(task: Task) -> bool:
-    return task.kind not in NOT_NEEDED and getattr(task, "mechanism", "") not in NOT_NEEDED
 
 
 def judged(context: Context, claim: Claim) -> tuple[Finding | None, str]:

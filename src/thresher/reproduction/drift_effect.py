@@ -57,6 +57,8 @@ def collected(context: Context) -> pd.DataFrame:
     lines = [(data, line) for data in context.scale.data for line in KINDS]
     for data, line in lines:
         wanted = fits(context.scale, data, KINDS[line])
+        if not context.has_all(wanted):
+            continue
         still: Estimate | None = None
         for drift in context.scale.future.drifts:
             best = min(estimates(context, wanted, drift), key=lambda e: e.present)
@@ -97,6 +99,8 @@ def draw(context: Context) -> None:
             lines = [(data, line) for data in context.scale.data for line in KINDS]
             for style, (data, line) in enumerate(lines):
                 here = found[(found["data"] == data) & (found["line"] == line)]
+                if not len(here):
+                    continue
                 here = here.sort_values(column)
                 label = f"{title_of(data)}, {plots.HISTORY} = {here['size'].iloc[0]}, {line}"
                 x, (y, low, high) = list(here[column]), (list(here[name]) for name in shown)
@@ -113,5 +117,9 @@ def draw(context: Context) -> None:
 
 
 FIGURE = PaperFigure(
-    "drift-effect", "future error of RAP by drift γ, with a small history", tasks, draw
+    "drift-effect",
+    "future error of RAP by drift γ, with a small history",
+    tasks,
+    draw,
+    needs_auto=False,
 )

@@ -23,7 +23,7 @@ from thresher.reproduction import (
     thresholds,
     training_progress,
 )
-from thresher.reproduction.paper_figure import Context, PaperFigure
+from thresher.reproduction.paper_figure import Context, PaperFigure, is_of_the_paper
 from thresher.reproduction.running import Sources, Store, Task
 from thresher.reproduction.scales import SCALES, Scale, scale_named
 from thresher.reproduction.workforce import Skipped, Watch, Workforce, run_missing
@@ -146,7 +146,13 @@ def reproduce(
         left = {skip.task for skip in skipped}
         unfinished = []
         for figure in figures:
-            missing = [t for t in figure.tasks(scale) if t not in store and t not in left]
+            missing = [
+                task
+                for task in figure.tasks(scale)
+                if task not in store
+                and task not in left
+                and (figure.needs_auto or is_of_the_paper(task))
+            ]
             if missing:
                 unfinished.append(Unfinished(figure.name, len(dict.fromkeys(missing))))
             else:

@@ -116,6 +116,8 @@ def collected(context: Context) -> pd.DataFrame:
     kinds: tuple[Kind, ...] = ("rap", *SINGLE)
     for kind in kinds:
         every = fits(scale, kind)
+        if not context.has_all(every):
+            continue
         for data, shape, size in settings:
             here = [t for t in every if (t.data, t.distribution, t.size) == (data, shape, size)]
             found = estimates(context, here)
@@ -164,6 +166,8 @@ def _draw_lines(context: Context, data: str, found: pd.DataFrame) -> None:
             curves = []
             for label, style in STYLES.items():
                 line = here[here["line"] == label].sort_values("size")
+                if not len(line):
+                    continue
                 curves.append(
                     plots.Curve(
                         label,
@@ -214,4 +218,5 @@ FIGURE = PaperFigure(
     "future error over |W_H| for each distribution, RAP (opt), and the overlays",
     tasks,
     draw,
+    needs_auto=False,
 )

@@ -41,6 +41,10 @@ class Context:
         """Tasks with their results, where there are any: some cannot be run everywhere."""
         return [(task, self.store[task]) for task in dict.fromkeys(tasks) if task in self.store]
 
+    def has_all(self, tasks: Iterable[Task]) -> bool:
+        """Whether the results of all these tasks are there."""
+        return all(task in self.store for task in tasks)
+
     def frame(self, tasks: Iterable[Task]) -> pd.DataFrame:
         """Parameters and plain numbers of the results, one row a run."""
         rows: list[dict[str, Any]] = []
@@ -77,6 +81,11 @@ class Context:
         self.written.append(self.folder / name)
 
 
+def is_of_the_paper(task: Task) -> bool:
+    """Whether a run is of what the paper shows, not of our line beside it."""
+    return getattr(task, "mechanism", None) != "auto"
+
+
 @dataclass(frozen=True)
 class PaperFigure:
     """A figure of the paper.
@@ -86,12 +95,14 @@ class PaperFigure:
         about: What it shows, in a line.
         tasks: The runs it needs at a scale.
         draw: Makes its tables and plots.
+        needs_auto: Whether it is not drawn as long as runs of `auto` are missing.
     """
 
     name: str
     about: str
     tasks: Callable[[Scale], Sequence[Task]]
     draw: Callable[[Context], None]
+    needs_auto: bool = True
 
 
 def best_pairs(frame: pd.DataFrame, by: Sequence[str], least: str = "error") -> pd.DataFrame:

@@ -75,7 +75,7 @@ def switches(scale: Scale) -> list[Switch]:
 def _with_adam(marginals: Sequence[Fit], scale: Scale) -> Switch:
     """At one (T, K) of few rounds: Adam takes its thousands of steps in each of them."""
     grid = scale.marginals
-    pair = min(grid.pairs, key=lambda pair: (abs(pair[0] * pair[1] - 64), -pair[0]))
+    pair = min(grid.pairs, key=lambda pair: (abs(pair[0] * pair[1] - 64), pair[0]))
     before = [
         task
         for task in marginals

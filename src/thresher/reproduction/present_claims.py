@@ -1,7 +1,7 @@
 """The paper's claims on present error, time and memory, each as a number in stored results."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
@@ -22,10 +22,13 @@ from thresher.reproduction.data import title_of
 from thresher.reproduction.paper_figure import Context, best_pairs
 from thresher.reproduction.present_error import adaptive, others
 from thresher.reproduction.regression import compare_models
-from thresher.reproduction.tasks import Choosing, sizes_within
+from thresher.reproduction.scales import Scale
+from thresher.reproduction.tasks import Choosing, PresentFit, sizes_within
 from thresher.reproduction.verdicts import Claim, Finding, exactly, finding, within
 
 ABOUT_50 = 40.0
+COMPARED = 64
+"""The largest workload that claims are about."""
 ABOUT_EQUAL = 0.02
 """Errors that differ by less than this are called about equal."""
 FILTER_EPSILON = 0.01
@@ -68,9 +71,9 @@ def _here(context: Context, tasks: Sequence[Any], **fixed: Any) -> pd.DataFrame:
     return context.frame(wanted)
 
 
-def _size(context: Context, most: int = 64) -> int:
+def _size(context: Context) -> int:
     grid = context.scale.marginals
-    return max(s for s in sizes_within(first(context), grid.k, grid.sizes) if s <= most)
+    return max(s for s in sizes_within(first(context), grid.k, grid.sizes) if s <= COMPARED)
 
 
 def _where(context: Context, *words: str) -> str:
@@ -121,14 +124,29 @@ def best_total_grows(context: Context) -> Finding | None:
     return exactly(best[1] / best[0], 1.0, "above", _where(context, f"|W| = {size}"))
 
 
-def paper_s_error(selection: Choosing) -> Any:
+def beside_the_paper(selection: Choosing) -> Callable[[Scale], list[PresentFit]]:
+    """The runs whose error is compared with the paper's line: one ε and one size, all (T, K)."""
+
+    def runs(scale: Scale) -> list[PresentFit]:
+        grid, data = scale.marginals, scale.data[0]
+        size = max(s for s in sizes_within(data, grid.k, grid.sizes) if s <= COMPARED)
+        return [
+            task
+            for task in adaptive(scale, selection=selection)
+            if (task.data, task.size, task.epsilon) == (data, size, grid.map_epsilon)
+        ]
+
+    return runs
+
+
+def paper_s_error(selection: Choosing) -> Callable[[Context], Finding | None]:
     """How far RAP's error is from the paper's line, with correct or printed noise."""
 
     def measure(context: Context) -> Finding | None:
-        size, epsilon = _size(context), context.scale.marginals.map_epsilon
+        runs = beside_the_paper(selection)(context.scale)
+        size, epsilon = runs[0].size, runs[0].epsilon
         paper = printed_osas.paper_line(first(context), epsilon, size)
-        tasks = adaptive(context.scale, selection=selection)
-        frame = _here(context, tasks, size=size, epsilon=epsilon)
+        frame = context.frame(runs)
         if not len(frame) or math.isnan(paper):
             return None
         where = _where(context, f"|W| = {size}", f"ε = {epsilon:g}", f"the paper: {paper:.3f}")
@@ -331,9 +349,10 @@ PRESENT_CLAIMS = (
     Claim("The best T·K grows with ε", "its factor from the smallest to the largest ε",
           adaptivity.OVER_EPSILONS, best_total_grows),
     Claim("RAP's error, as its algorithm is correct", "gap to the paper's unfiltered line",
-          present_error.FIGURE, paper_s_error("oneshot")),
+          present_error.FIGURE, paper_s_error("oneshot"), beside_the_paper("oneshot")),
     Claim("RAP's error, as Algorithm 4 is printed (not private)",
-          "gap to the paper's unfiltered line", printed_osas.FIGURE, paper_s_error("printed-osas")),
+          "gap to the paper's unfiltered line", printed_osas.FIGURE,
+          paper_s_error("printed-osas"), beside_the_paper("printed-osas")),
     Claim("Filtering raises error at equal numbers of queries", "what the filter adds",
           filtering.FIGURE, filter_adds),
     Claim("r = 4 is the easiest of r-of-4", "least error of r < 4 minus that of r = 4",

@@ -94,8 +94,10 @@ def draw(context: Context) -> None:
     parts = [best_pairs(context.frame(adaptive(scale)), setting).assign(mechanism=ADAPTIVE)]
     compared: dict[str, Kind] = {NON_ADAPTIVE: "rap", **BASELINES}
     for label, kind in compared.items():
-        means = means_of(context.frame(others(scale, kind)), setting, "error")
-        parts.append(means.assign(mechanism=label))
+        runs = others(scale, kind)
+        if context.has_all(runs):
+            means = means_of(context.frame(runs), setting, "error")
+            parts.append(means.assign(mechanism=label))
     found = pd.concat(parts, ignore_index=True)
     context.table("present-error", found)
     context.table(
@@ -127,6 +129,8 @@ def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:
                     if label == ADAPTIVE
                     else ()
                 )
+                if not len(here):
+                    continue
                 x, y, lies_on_all0 = list(here["size"]), list(here["error"]), label == NON_ADAPTIVE
                 curves.append(plots.Curve(label, x, y, style, notes=notes, hollow=lies_on_all0))
             plots.draw_curves(axes, curves)
@@ -143,4 +147,5 @@ FIGURE = PaperFigure(
     "present error of adaptive and non-adaptive RAP, auto, GM and All-0 over ε and |W|",
     tasks,
     draw,
+    needs_auto=False,
 )

@@ -65,10 +65,30 @@ def collected(context: Context) -> pd.DataFrame:
     return found
 
 
+def as_markdown(found: pd.DataFrame) -> str:
+    """Both ways beside the paper, one row a setting, as the page shows it."""
+    lines = [
+        "| ε | \\|W\\| | correct scale | printed scale (not private at this ε) | the paper |",
+        "|---|---|---|---|---|",
+    ]
+    for (epsilon, size), here in found.groupby(["epsilon", "size"]):
+        told = [
+            f"{row['least per repetition']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
+            for label in SELECTIONS
+            for row in here[here["line"] == label].to_dict("records")
+        ]
+        paper = float(here["paper"].iloc[0])
+        cells = [f"{epsilon:g}", f"{size}", *told, "" if np.isnan(paper) else f"{paper:.3f}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
 def draw(context: Context) -> None:
     """A panel for each ε."""
     found = collected(context)
     context.table("printed-osas", found)
+    first = found[found["data"] == context.scale.data[0]]
+    context.text("printed-osas-table.txt", as_markdown(first))
     grid = context.scale.marginals
     for data in context.scale.data:
         title = context.title(

@@ -6,11 +6,13 @@ and undecided in between. So "confirmed" is only said where the measurement coul
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from thresher.reproduction.paper_figure import Context, PaperFigure, mean_and_margin
+from thresher.reproduction.running import Task
+from thresher.reproduction.scales import Scale
 
 Verdict = Literal["confirmed", "refuted", "undecided", "not tested"]
 Side = Literal["above", "below"]
@@ -67,12 +69,14 @@ class Claim:
         number: What is measured, in words.
         figure: The experiment that measures it.
         measure: Finds the number in stored results; None where they are not there.
+        runs: The runs that it looks at, where they are not all those of the figure.
     """
 
     words: str
     number: str
     figure: PaperFigure
     measure: Callable[[Context], Finding | None]
+    runs: Callable[[Scale], Sequence[Task]] | None = None
 
 
 def finding(values: Iterable[float], bound: float, side: Side, where: str) -> Finding | None:

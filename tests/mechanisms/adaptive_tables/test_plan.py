@@ -9,6 +9,8 @@ import pytest
 import thresher as th
 from thresher.data.datasets import adult_schema
 from thresher.mechanisms.adaptive_tables.plan import (
+    AFFORDABLE,
+    AFFORDABLE_POWER,
     load_of,
     make_plan,
     measurable_tables,
@@ -135,7 +137,17 @@ def test_the_load_is_the_square_of_the_largest_noise(r):
     # Four times as many records halve (n√ρ)^(-1/3) to the power of 2/3 twice: 4^(-2/3).
     assert load_of(4 * N, RHO, work, tables) == pytest.approx(load * 4 ** (-2 / 3))
     few = dict([*tables.items()][:16])
-    assert load_of(N, RHO, work, few) < load * 16 / len(tables)
+    assert load_of(N, RHO, work, few) < load / 2
+
+
+def test_tables_that_share_residuals_are_less_of_a_load():
+    binary = th.Schema(th.IntegerRange(name=f"f{i}", low=0, high=1, nulls=0) for i in range(8))
+    work = th.Workload.all(binary, 3)
+    tables, _ = measurable_tables(N, work)
+    one_by_one = math.sqrt(len(tables)) / (N * math.sqrt(RHO))
+    one_by_one *= math.sqrt(2 * math.log(sum(tables.values())))
+    unit = AFFORDABLE * (N * math.sqrt(RHO)) ** -AFFORDABLE_POWER
+    assert load_of(N, RHO, work, tables) < (one_by_one / unit) ** 2 / 2
 
 
 def test_a_pair_of_more_than_n_cells_is_a_candidate_if_its_threshold_has_no_other():

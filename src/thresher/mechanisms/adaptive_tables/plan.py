@@ -8,7 +8,7 @@ are quoted here (maximum error over the workload), and what else was tried.
 The unit of noise is 1/(n√ρ), that of one table that is measured with the whole budget.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, log, sqrt
@@ -21,19 +21,24 @@ from thresher.mechanisms.adaptive_tables.candidates import (
     workload_tables_of,
 )
 from thresher.mechanisms.residual import ResidualPlan
+from thresher.privacy.unit import Unit
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release.sources import TOLERANCE
 
-AFFORDABLE, AFFORDABLE_POWER = 4.5, 2 / 3
-"""All tables of a workload are measured if their largest noise is below 4.5·(n√ρ)^(-2/3).
+AFFORDABLE, AFFORDABLE_POWER = 4.0, 2 / 3
+"""All tables of a workload are measured if their largest noise is below 4·(n√ρ)^(-2/3).
 
 The largest noise of N cells is about σ·√(2 ln N). What rounds leave falls about as (n√ρ)^(-2/3), so
-one constant tells which is better. 64 marginals, largest error with all tables, with rounds only,
-and the largest noise in units of (n√ρ)^(-2/3), two to four seeds: vote at ε = 0.1 0.027, 0.029 and
-4.2; movies at 0.1 0.025, 0.039 and 4.2; ADULT, 5,000 records at 1 0.036, 0.029 and 5.0; ADULT at
-0.1 0.038, 0.040 and 5.1; Lending Club extract at 0.1 0.053, 0.032 and 5.6.
+one constant tells which is better. Marginals, largest error with all tables, with rounds only, and
+the largest noise in units of (n√ρ)^(-2/3): all 3-way of accidents at ε = 1 0.0078, 0.0095 and 2.6,
+at 0.1 0.073, 0.057 and 5.4; 64 3-way of movies at 0.1 0.026, 0.039 and 3.7; vote at 0.1 0.031,
+0.029 and 3.6; ADULT, 5,000 records at 1 0.038, 0.030 and 4.3; ADULT at 0.1 0.044, 0.042 and 4.4;
+Lending Club extract at 0.1 0.056, 0.033 and 5.2.
 """
+
+FAR_TOO_MANY = 8.0
+"""If the load of tables that are measured one by one is larger, residuals do not change that."""
 
 AFFORDABLE_OF_ANY = 6.5
 """The same where some threshold is an r-of-k threshold, whose answers add up errors of many tables.
@@ -267,17 +272,24 @@ def load_of(
         >>> work = Workload.random(adult_schema(), 3, size=64, seed=0)
         >>> tables, _ = measurable_tables(48842, work)
         >>> round(load_of(48842, Fraction(1, 50), work, tables), 2)
-        0.26
+        0.25
     """
     if not tables:
         return 0.0
     precision = max(n * sqrt(float(rho)), 1e-6)
     marginals_only = all(threshold.r == threshold.k for threshold in workload)
-    affordable = (
-        AFFORDABLE if marginals_only else AFFORDABLE_OF_ANY
-    ) * precision**-AFFORDABLE_POWER
+    affordable = AFFORDABLE if marginals_only else AFFORDABLE_OF_ANY
+    unit = affordable * precision**-AFFORDABLE_POWER
     sigma = sqrt(len(tables) + too_large) / precision
-    return float((sigma * sqrt(2 * log(max(2, sum(tables.values())))) / affordable) ** 2)
+    load = float((sigma * sqrt(2 * log(max(2, sum(tables.values())))) / unit) ** 2)
+    residuals = _residuals_of(workload, tables) if load <= FAR_TOO_MANY else None
+    if residuals is None:
+        return load
+    listed = _in_order(tables, workload)
+    sigmas = residuals.sigmas(listed, rho, Unit())
+    cells = [len(tables) * table.query_count(workload.schema) for table in listed]
+    largest = max(sd * sqrt(2 * log(size)) for sd, size in zip(sigmas, cells, strict=True)) / n
+    return float((largest / unit) ** 2 * (1 + too_large / len(tables)))
 
 
 def measurable_tables(
@@ -347,11 +359,13 @@ def _residuals_of(workload: Workload, tables: Mapping[Threshold, int]) -> Residu
         for size in ERRORS_OF_MARGINS
         for margin in marginals_of(table, size, workload.schema)
     }
-    return ResidualPlan.of(
-        [Threshold(tuple(sorted(t.features, key=workload.schema.index))) for t in tables],
-        workload.schema,
-        margins,
-    )
+    return ResidualPlan.of(_in_order(tables, workload), workload.schema, margins)
+
+
+def _in_order(tables: Iterable[Threshold], workload: Workload) -> list[Threshold]:
+    """The tables with their features in the schema's order, as their margins have them."""
+    order = workload.schema.index
+    return [Threshold(tuple(sorted(table.features, key=order))) for table in tables]
 
 
 def _jointly(tables: int, too_large: int, uncovered: int, load: float) -> _Shares:
