@@ -104,6 +104,21 @@ def test_tables_agree_with_each_other(records):
     assert over_b.sum() == pytest.approx(1)
 
 
+def test_another_thread_may_keep_a_table_meanwhile(records):
+    source = fit(records).source
+    alone = source.counts(Threshold(("a",))).counts
+
+    class Meanwhile:
+        @property
+        def size(self):
+            source._kept[("b",)] = alone
+            return 1
+
+    source._kept.clear()
+    source._kept[("c",)] = Meanwhile()
+    np.testing.assert_array_equal(source.counts(Threshold(("a",))).counts, alone)
+
+
 def test_a_table_that_was_not_measured_has_no_answer(records):
     release = fit(records)
     with pytest.raises(QueryError, match="residuals of its workload's tables only"):

@@ -105,12 +105,16 @@ class ResidualTables(TableAnswers):
         return {features: m.contrasts for features, m in self.residuals.items()}
 
     def _table(self, features: tuple[str, ...], n: int) -> npt.NDArray[np.float64]:
-        if features in self._kept:
-            return self._kept[features]
+        """A table, kept for the next query. Threads may ask at once, so copies are gone through."""
+        kept = self._kept.get(features)
+        if kept is not None:
+            return kept
         sizes = Threshold(features).shape(self.schema)
         table = joined(features, sizes, self._contrasts, n)
-        while self._kept and table.size + sum(t.size for t in self._kept.values()) > MOST_KEPT:
-            self._kept.pop(next(iter(self._kept)), None)
+        for oldest in list(self._kept):
+            if table.size + sum(t.size for t in list(self._kept.values())) <= MOST_KEPT:
+                break
+            self._kept.pop(oldest, None)
         self._kept[features] = table
         return table
 
