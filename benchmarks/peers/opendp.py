@@ -24,7 +24,7 @@ def mst(task: Task) -> Fitted:
     """MST, which is not told what will be asked.
 
     It divides the budget of its choices by their number, and rounds each share down by one unit in
-    the last place. With 10 or more columns their sum, rounded up, can still be above the whole, and
+    the last place. On 5,000 records of ADULT their sum, rounded up, is still above the whole, and
     OpenDP 0.16 refuses its query: "insufficient budget". Here it rounds down by a billionth.
     """
     import opendp.prelude as dp
