@@ -122,3 +122,16 @@ def test_the_statement_has_the_fields_of_the_registry_and_exact_numbers(tmp_path
     assert exact["noise"]["tables"]["smallest_sigma"] <= table.sigma / unit.parts
     assert exact["noise"]["secure_randomness"] is False
     assert exact["n"]["sigma"] == release.n_sigma > 0
+
+
+def test_tables_from_residuals_are_listed(tmp_path):
+    people = th.datasets.adult()
+    work = th.Workload(people.schema, [th.Threshold(("race", "sex")), th.Threshold(("sex", "age"))])
+    release = th.Auto(epsilon=1.0, synthetic_rows=20).fit(people, work)
+    release.save(tmp_path / "release")
+    with (tmp_path / "release" / "measurements.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    cells = {"race × sex": 10, "age × sex": 170, "sex": 2, "race": 5, "age": 85}
+    for table, count in cells.items():
+        assert sum(line["table"] == table for line in lines) == count
+    assert "residuals" in (tmp_path / "release" / "README.md").read_text("utf-8")

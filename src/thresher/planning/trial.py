@@ -20,7 +20,7 @@ from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.planning.like import Shares
 from thresher.privacy.budget import Budget, epsilon_of
-from thresher.privacy.measurements import Measurement, TableMeasurement
+from thresher.privacy.measurements import Measurement, ResidualMeasurement, TableMeasurement
 from thresher.privacy.randomness import InsecureSeededRandomness
 from thresher.privacy.unit import Unit
 from thresher.queries.condition import Condition
@@ -51,7 +51,7 @@ class Measured:
     """Measurements of one kind that a fit would make.
 
     Attributes:
-        kind: What is measured: `one-way tables`, `tables` or `queries`.
+        kind: What is measured: `one-way tables`, `tables`, `residuals` or `queries`.
         number: How many.
         sigma: The smallest and the largest standard deviation of their noise, in people.
     """
@@ -215,7 +215,7 @@ def _kinds(measurements: Iterable[Measurement]) -> Iterable[Measured]:
         if isinstance(m, TableMeasurement):
             kind = "one-way tables" if m.threshold.k == 1 else "tables"
         else:
-            kind = "queries"
+            kind = "residuals" if isinstance(m, ResidualMeasurement) else "queries"
         kinds.setdefault(kind, []).append(m.sigma)
     for kind, sigmas in kinds.items():
         yield Measured(kind, len(sigmas), (min(sigmas), max(sigmas)))

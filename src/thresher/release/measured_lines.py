@@ -1,7 +1,8 @@
 """The file measurements.csv: every noisy count in long form, for a spreadsheet or a notebook.
 
 Single queries come first; `folder` reads them back. The cells of noisy tables follow, a line each,
-for people: thresher itself reads tables from tables.npz.
+for people: thresher itself reads tables from tables.npz, and residuals from residuals.npz, from
+which tables are put together here.
 """
 
 import csv
@@ -14,6 +15,7 @@ from thresher.privacy.measurements import TableMeasurement, measured_queries, me
 from thresher.queries.condition import Condition
 from thresher.queries.threshold import Threshold
 from thresher.queries.writing import written
+from thresher.release.sources.joint_tables import residuals_as_tables
 from thresher.release.spreadsheet import safe_cell
 from thresher.schema import Schema
 
@@ -53,6 +55,11 @@ def name_of(threshold: Threshold) -> str:
     return f"{threshold.r} of: {', '.join(threshold.features)}"
 
 
+def noisy_tables(release: "Release") -> list[TableMeasurement]:
+    """All tables that were measured, or that measured residuals determine."""
+    return measured_tables(residuals_as_tables(release.measurements, release.schema))
+
+
 def write_measurements(path: Path, release: "Release", most: int = MOST_LINES) -> None:
     """Write measurements.csv.
 
@@ -61,7 +68,7 @@ def write_measurements(path: Path, release: "Release", most: int = MOST_LINES) -
         release: What was measured.
         most: The most lines for cells of tables.
     """
-    queries, tables = measured_queries(release.measurements), measured_tables(release.measurements)
+    queries, tables = measured_queries(release.measurements), noisy_tables(release)
     kept = list(itertools.compress(tables, tables_listed(tables, most)))
     widest = max((table.threshold.k for table in kept), default=0)
     values = [f"value_{i}" for i in range(1, widest + 1)]

@@ -1,13 +1,15 @@
 """The file README.md of a release: for people who open the folder."""
 
+import itertools
 import shlex
 from typing import TYPE_CHECKING
 
-from thresher.privacy.measurements import measured_queries, measured_tables
+from thresher.privacy.measurements import measured_queries
 from thresher.queries.condition import Condition
 from thresher.queries.query import Query
-from thresher.release.measured_lines import name_of, tables_listed
+from thresher.release.measured_lines import name_of, noisy_tables, tables_listed
 from thresher.release.promise import NOT_PRIVATE, promise_of
+from thresher.release.sources.joint_tables import JointTable
 from thresher.wording import plain
 
 if TYPE_CHECKING:
@@ -85,7 +87,7 @@ def _example(release: "Release") -> str:
 
 def _of_measurements(release: "Release") -> list[str]:
     """How to read measurements.csv, and which tables are not in it."""
-    tables = measured_tables(release.measurements)
+    tables = noisy_tables(release)
     if not tables and not measured_queries(release.measurements):
         return ["No query and no table was measured: `measurements.csv` has only its first line."]
     parts = release.unit.parts
@@ -98,17 +100,25 @@ def _of_measurements(release: "Release") -> list[str]:
         "values. Noise can make a count negative. Answers of the commands above combine "
         "these counts and are closer to the truth than any one of them."
     ]
-    left_out = [
-        f"- `table{i}`: {plain(name_of(table.threshold))} ({table.counts.size:,} cells)"
-        for i, (table, is_listed) in enumerate(zip(tables, tables_listed(tables), strict=True))
-        if not is_listed
-    ]
+    if any(isinstance(table, JointTable) for table in tables):
+        said.append(
+            "Some tables were measured by their residuals: what each says beyond its margins. They "
+            "are in `residuals.npz`. Their counts are put together from these and rounded."
+        )
+    places = itertools.count()
+    left_out = []
+    for table, is_listed in zip(tables, tables_listed(tables), strict=True):
+        is_joint = isinstance(table, JointTable)
+        place = "from residuals" if is_joint else f"`table{next(places)}`"
+        if not is_listed:
+            name = plain(name_of(table.threshold))
+            left_out.append(f"- {place}: {name} ({table.counts.size:,} cells)")
     if left_out:
         more = len(left_out) - MOST_NAMED
         listed = left_out[:MOST_NAMED] + ([f"- and {more:,} more"] if more > 0 else [])
         said.append(
-            "These tables are too large for `measurements.csv`. `tables.npz` has all of their "
-            "cells, under these names:\n\n" + "\n".join(listed)
+            "These tables are too large for `measurements.csv`. `tables.npz` has all of the "
+            "cells of those with a name:\n\n" + "\n".join(listed)
         )
     return said
 
