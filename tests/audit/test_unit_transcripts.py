@@ -48,8 +48,9 @@ def neighbours_by(unit: Unit):
     if unit.person is None:
         others = ((0, 1), (1, 0), (1, 1))
         return records_of(SCHEMA, ((0, 0), *others)), records_of(SCHEMA, others)
-    one = {"a": ((0, 1), (0, 1)), **STAYING}
-    replaced = {"a": ((1, 0), (1, 0)), **STAYING} if unit.neighbours == "replace" else STAYING
+    rows = unit.rows_per_person
+    one = {"a": ((0, 1),) * rows, **STAYING}
+    replaced = {"a": ((1, 0),) * rows, **STAYING} if unit.neighbours == "replace" else STAYING
     return person_records(SCHEMA, one), person_records(SCHEMA, replaced)
 
 
@@ -104,4 +105,5 @@ def test_an_overspend_is_caught(unit):
 def test_noise_for_records_on_persons_with_several_rows_is_caught(counting, monkeypatch):
     unit = Unit("replace", "who", 3, counting)
     monkeypatch.setattr(Unit, "table_squared", property(lambda _: 2))
+    monkeypatch.setattr(Unit, "scale", property(lambda _: 1))  # for residuals
     assert evidence("tables", unit).violated
