@@ -122,7 +122,7 @@ def draft(
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Guess a schema from a file, for you to review.
+    r"""Guess a schema from a file, for you to review.
 
     The draft tells which values occur, so it is NOT PRIVATE. Replace what was guessed by what is
     publicly known before you publish anything.
@@ -138,7 +138,8 @@ def draft(
     Example:
         thresher schema draft people.csv --output schema.json
         thresher schema draft people.csv --private --rho 0.001 --ledger p.ledger
-        thresher schema draft visits.csv --private --rho 0.001 --person id --rows-per-person 4
+        thresher schema draft visits.csv --private --rho 0.001 \
+            --ledger visits.ledger --person id --rows-per-person 4
     """
     if is_address(data) and not private:
         raise DataError(

@@ -188,7 +188,7 @@ class Trials:
             return fit
         releases = [self._release(fit.budget, p, i) for i, p in enumerate(self.people)]
         errors = [
-            _errors(release, people, self.workload)
+            errors_found(release, people, self.workload)
             for release, people in zip(releases, self.people, strict=True)
         ]
         measured = tuple(_kinds(releases[0].measurements))
@@ -221,7 +221,14 @@ def _kinds(measurements: Iterable[Measurement]) -> Iterable[Measured]:
         yield Measured(kind, len(sigmas), (min(sigmas), max(sigmas)))
 
 
-def _errors(release: Release, people: PrivateData, workload: Workload) -> ExpectedErrors:
+def errors_found(release: Release, people: PrivateData, workload: Workload) -> ExpectedErrors:
+    """The errors and margins of a release of people that are known. Not for publication.
+
+    Args:
+        release: The release.
+        people: The people that it is of.
+        workload: The thresholds to compare on.
+    """
     table = release.source.table
     by_threshold = errors_of(table, people, workload).by_threshold
     some = workload.thresholds[:: max(1, len(workload) // MOST_ASKED)]
