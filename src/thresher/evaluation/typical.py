@@ -90,14 +90,14 @@ def _found(
     answers = answers_of(threshold)
     if threshold.r == threshold.k and isinstance(answers, Listable):
         [table] = counts_of(records, schema, [threshold.features])
-        shares = table.counts / records.n
+        shares: Floats = table.counts / records.n
         large = shares >= least
         yield np.abs(shares[large] - answers.at(table.cells[large])), 1.0, float(shares.max())
         return
     truth, shape = exact_table(records, threshold, schema), threshold.shape(schema)
     every = ceil(ceil(threshold.query_count(schema) / SLAB_CELLS) / MOST_SLABS)
     for slab in islice(slabs_of(shape), 0, None, every):
-        shares = truth(slab).reshape(-1) / records.n
+        shares = np.asarray(truth(slab), dtype=np.float64).reshape(-1) / records.n
         large = shares >= least
         given = np.asarray(answers(slab)).reshape(-1)[large]
         yield np.abs(shares[large] - given), float(every), float(shares.max())
