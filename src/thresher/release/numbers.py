@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 BINNING = 0.25
 """How far the mean of the numbers of a bin may be from its middle, in widths of the bin."""
 
+COMMON = 1.25
+"""The variance of a mean, if that of independent errors is 1: neighbours err to the same side."""
+
 
 class Estimate(float):
     """A number with its 95 % interval.
@@ -76,6 +79,7 @@ class Numbers:
         where: The conditions that people meet, all of which must hold; empty for everybody.
         shares: The share of people with each code of a number.
         total: The share of all people who have a number and meet the conditions.
+        read_as: The conditions as they were read, where ranges do not end with a bin.
 
     Example:
         >>> import thresher as th
@@ -92,6 +96,7 @@ class Numbers:
     where: tuple[Condition, ...]
     shares: tuple[Answer, ...]
     total: Answer
+    read_as: str | None = None
 
     @classmethod
     def of(cls, release: "Release", name: str, where: Query | None) -> "Numbers":
@@ -106,7 +111,8 @@ class Numbers:
         if not total > 0.0:
             raise QueryError(f"the release has nobody with a number of {feature.name!r} there")
         shares = asker.answers([range(code, code + 1) for code in codes])
-        return cls(release, feature, conditions, tuple(shares), total)
+        read_as = None if where is None else where.read_as
+        return cls(release, feature, conditions, tuple(shares), total, read_as)
 
     def estimate(self, statistic: Statistic, part: float | None = None) -> Estimate:
         """The mean, the sum, or the quantile of a part of people."""
@@ -118,8 +124,8 @@ class Numbers:
         """The mean.
 
         With the shares s, middles v and widths w of the bins, B the sum of s, and m the mean, the
-        variance is Σ (v - m)²·V / B², and the margin √(1.96²·variance + (Σ s·w/4 / B)²): the second
-        part is for numbers that are not spread evenly over their bins.
+        variance is 1.25·Σ (v - m)²·V / B², and the margin √(1.96²·variance + (Σ s·w/4 / B)²): the
+        second part is for numbers that are not spread evenly over their bins.
         """
         mean, margin = self._mean()
         return Estimate(mean, mean - margin, mean + margin, self._is_estimated)
@@ -207,7 +213,7 @@ class Numbers:
         base = float(shares.sum())
         mean = float(shares @ middles) / base
         margins = np.array([share.error_bar or 0.0 for share in self.shares])
-        noise = float(((middles - mean) ** 2 * margins**2).sum())
+        noise = COMMON * float(((middles - mean) ** 2 * margins**2).sum())
         binning = BINNING * float(shares @ widths)
         return mean, math.hypot(math.sqrt(noise), binning) / base
 
