@@ -101,11 +101,12 @@ STATISTICS = {
 
 def intervals_of_numbers(release, people, kind):
     """For some people, by one value of another feature: each statistic, and the true one."""
-    rng = np.random.default_rng(len(kind))
-    for _ in range(DRAWS // 3):
+    rng, asked = np.random.default_rng(len(kind)), set()
+    for _ in range(DRAWS):
         query, _ = drawn(release, people, f"{kind} cell", rng)
         feature, other = (c.feature for c in query.conditions[:2])
-        code = int(people[other][rng.integers(N)])
+        asked.add((feature, other, int(people[other][rng.integers(N)])))
+    for feature, other, code in sorted(asked):
         truth = people[feature][people[other] == code]
         numbers = release.numbers(feature, where=th.Query([th.Condition(other, [code])]))
         for name, statistic in STATISTICS.items():

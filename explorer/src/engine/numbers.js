@@ -4,7 +4,6 @@ import { merged } from "./release.js";
 import { ratio } from "./ratio.js";
 
 const BINNING = 0.25;
-const COMMON = 1.25;
 
 /** Whether a feature has numbers: whole numbers, or bins. */
 export function hasNumbers({ base, kind }) {
@@ -47,7 +46,7 @@ function meanOf(feature, edges, answers) {
   const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
   const base = sum(answers.map(({ share }) => share));
   const value = sum(answers.map(({ share }, i) => share * middles[i])) / base;
-  const noise = COMMON * sum(answers.map(({ margin }, i) => ((middles[i] - value) * (margin ?? 0)) ** 2));
+  const noise = sum(answers.map(({ margin }, i) => ((middles[i] - value) * (margin ?? 0)) ** 2));
   const binning = BINNING * sum(answers.map(({ share }, i) => share * widths[i]));
   return { value, margin: Math.hypot(Math.sqrt(noise), binning) / base };
 }

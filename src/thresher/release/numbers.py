@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 BINNING = 0.25
 """How far the mean of the numbers of a bin may be from its middle, in widths of the bin."""
 
-COMMON = 1.25
-"""The variance of a mean, if that of independent errors is 1: neighbours err to the same side."""
-
 
 class Estimate(float):
     """A number with its 95 % interval.
@@ -124,8 +121,8 @@ class Numbers:
         """The mean.
 
         With the shares s, middles v and widths w of the bins, B the sum of s, and m the mean, the
-        variance is 1.25·Σ (v - m)²·V / B², and the margin √(1.96²·variance + (Σ s·w/4 / B)²): the
-        second part is for numbers that are not spread evenly over their bins.
+        variance is Σ (v - m)²·V / B², and the margin √(1.96²·variance + (Σ s·w/4 / B)²): the second
+        part is for numbers that are not spread evenly over their bins.
         """
         mean, margin = self._mean()
         return Estimate(mean, mean - margin, mean + margin, self._is_estimated)
@@ -213,7 +210,7 @@ class Numbers:
         base = float(shares.sum())
         mean = float(shares @ middles) / base
         margins = np.array([share.error_bar or 0.0 for share in self.shares])
-        noise = COMMON * float(((middles - mean) ** 2 * margins**2).sum())
+        noise = float(((middles - mean) ** 2 * margins**2).sum())
         binning = BINNING * float(shares @ widths)
         return mean, math.hypot(math.sqrt(noise), binning) / base
 
