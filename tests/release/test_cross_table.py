@@ -37,6 +37,12 @@ def test_cells_and_totals_are_answers(release):
     assert table["share"].unstack().columns.tolist() == ["F", "M", "Total"]
 
 
+def test_it_displays_in_a_notebook(release):
+    html = release.table("job", "sex", percent="row")._repr_html_()
+    for word in ("job", "sex", "none", "Total", "share", "count_margin", "percent_margin"):
+        assert f">{word}<" in html
+
+
 def test_a_table_says_how_a_range_was_read():
     old = th.load(Path(__file__).parent / "first_build" / "tables")
     assert old.table("town", where="pay=0..10").attrs["read_as"].endswith("pay=0..25")

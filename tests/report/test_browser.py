@@ -314,3 +314,30 @@ def test_every_view_of_every_kind_of_release_opens(name, browser, tmp_path):
     assert faults == []
     assert page.locator("h2:visible").count() > 0
     page.close()
+
+
+def test_a_release_of_4427_columns_can_be_used(browser, tmp_path):
+    """The shape of LOANS: features of up to 1,001 values, on a desk."""
+    data = th.datasets.loans_like(seed=0, n=2_000)
+    work = th.Workload.random(data.schema, k=2, size=8, seed=0, max_queries=20_000)
+    release = th.Auto(epsilon=1.0, synthetic_rows=30).fit(data, work)
+    file = tmp_path / "page.html"
+    file.write_text(release_page(release), "utf-8")
+    page = browser.new_page(viewport=DESK)
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    page.goto(file.as_uri())
+    page.wait_for_selector("body.ready")
+    widest = max(release.schema, key=lambda feature: feature.size)
+    page.get_by_label("Feature of condition 1").select_option(widest.name)
+    for name in ("Tables", "Distributions", "Compare", "Report"):
+        page.get_by_role("link", name=name, exact=True).click()
+        page.locator("h2:visible").first.wait_for()
+    page.evaluate(
+        "place => { location.hash = place }", f"#ask?if={release.schema.index(widest.name)}:0-4"
+    )
+    page.wait_for_timeout(50)
+    answer = release.answer(th.Query([th.Condition(widest.name, range(5))]))
+    assert shown(page) == pytest.approx([answer, answer.error_bar], abs=1e-6)
+    assert faults == []
+    page.close()
