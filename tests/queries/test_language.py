@@ -151,7 +151,7 @@ def test_the_language(text, r, conditions):
         ("age=1..5", 4, "the range 1..5 holds no value of 'age'"),
         ("race=White, race=Black", 11, "stands twice"),
         ("any of: age>20, age<18", 15, "stands twice"),
-        ("rase=Black", 0, "did you mean 'race'?"),
+        ("rase=Black", 0, "did you mean race?"),
         ("sex=Femal", 4, "did you mean 'Female'?"),
         ("race>White", 5, "feature 'race' has no order"),
         ("age>old", 4, "'old' is no number"),
