@@ -230,6 +230,16 @@ def test_a_range_that_does_not_end_with_a_bin_says_how_it_was_read(text, read_as
     assert Query.parse(read_as or text, ADULT) == query
 
 
+@pytest.mark.parametrize("end", ["100", "120", "149.99", "4950"])
+def test_below_and_above_count_everybody_once(end):
+    """Wherever a bin ends, `..x` and `x..` share no bin, and leave none out."""
+    below, above = (
+        Query.parse(text, ADULT).conditions[0].codes
+        for text in (f"capital-loss=..{end}", f"capital-loss={end}..")
+    )
+    assert sorted([*below, *above]) == [*range(ADULT["capital-loss"].size)]
+
+
 def test_queries_from_values():
     query = Query.where(ADULT, {"race": ["Black", "White"], "age": range(65, 67), "sex": "Male"}, 2)
     assert query.text(ADULT) == "2 of: race in {White,Black}, age=65..66, sex=Male"
