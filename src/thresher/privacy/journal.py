@@ -158,7 +158,7 @@ class JournaledCurator(Access):
         if not amount:
             self._planned += rho
             return request.nothing()
-        request.check(self.schema, self.unit, amount)
+        self._curator._rho_of_noise(request, amount)
         self._asked = True
         files = self._journal.reserve(request.table_sizes(self.schema))
         with self._announced(amount, request.size()) as receipt:
@@ -211,7 +211,8 @@ class JournaledCurator(Access):
             tables = [self._journal.table(name) for name in entry.get("files", ())]
             known = self.measured_total
             total = 0 if known is None else known.n * self.unit.parts
-            terms = Terms(self.schema, self.unit, amount, total)
+            noise = self._curator._rho_of_noise(request, amount)
+            terms = Terms(self.schema, self.unit, noise, total)
             return request.restored(Saved(entry, tables), terms)
         except (OSError, ValueError, TypeError, KeyError, IndexError, EOFError):
             raise ReleaseError(

@@ -41,7 +41,7 @@ from thresher.errors import BudgetError, LedgerError
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.fingerprint import fingerprint
 from thresher.privacy.ledger_lines import amount, decimal, rounded_down, sealed
-from thresher.privacy.statement import KIND, Entry, SoundText, Statement
+from thresher.privacy.statement import Entry, SoundText, Statement, kind_of, writes_delta
 from thresher.privacy.unit import Unit
 
 
@@ -90,13 +90,14 @@ class Ledger:
             rho: The whole budget of the data set, as zCDP.
             epsilon: The ε that `rho` was converted from, for the reader.
             delta: The δ that belongs to it.
-            accounting: How (ε, δ) were converted to ρ.
+            accounting: How (ε, δ) were converted to ρ. With `"gaussian"`, nothing but noisy counts
+                may be paid from it, with the noise of `gaussian`; Curators see to that.
             data: The name of the data set.
             unit: Whom the budget protects; if not given, one record that is replaced by another.
         """
         path = Path(path)
         header: dict[str, Any] = {
-            "ledger": KIND,
+            "ledger": kind_of(accounting),
             "data": data,
             **amount(rho),
             "epsilon": epsilon,
@@ -136,6 +137,11 @@ class Ledger:
     def total(self) -> Fraction:
         """The whole budget of the data set."""
         return self.read().total
+
+    @property
+    def accounting(self) -> str:
+        """How (ε, δ) were converted to the total. It decides what may be asked for."""
+        return self.read().accounting
 
     @property
     def spent(self) -> Fraction:
@@ -312,7 +318,7 @@ class Ledger:
             )
 
     def _refuse_delta(self, statement: Statement, delta: Fraction) -> None:
-        if statement.kind != KIND:
+        if not writes_delta(statement.kind):
             raise LedgerError(
                 f"{self.path.name} was started by an earlier version of thresher, which could not "
                 "write down what is spent of delta: make another ledger for this"
