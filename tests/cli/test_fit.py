@@ -54,6 +54,17 @@ def test_words(fit):
     assert "spent: rho 0, out of epsilon 1" in told.out
 
 
+def test_accounting_is_gaussian_where_nothing_is_selected(fit):
+    told = fit("--epsilon 1 --delta 1e-6 --mechanism residual -o one")
+    assert "of epsilon 1 at delta 1e-06 (gaussian)" in told.out
+    assert load("one").spent == rho_of(1, "1e-6", "gaussian")
+    fit("--epsilon 1 --delta 1e-6 --mechanism residual --accounting tight -o two")
+    assert load("two").spent == rho_of(1, "1e-6")
+    told = fit(f"--epsilon 1 --delta 1e-6 --accounting gaussian {SMALL} -o three")
+    assert (told.status, Path("three.partial").exists()) == (2, False)
+    assert "Gaussian accounting covers noisy counts alone" in told.err
+
+
 @pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
 def test_every_mechanism(fit, mechanism):
     told = fit(f"--rho 1/3 --mechanism {mechanism} -o release --json")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from thresher.data.records import Records
 from thresher.errors import BudgetError, LedgerError
-from thresher.privacy import Budget, Curator, Unit
+from thresher.privacy import Budget, Curator, Unit, rho_of
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.ledger_lines import sealed
@@ -380,6 +380,19 @@ def test_a_ledger_of_several_periods_recognises_the_data_of_each(tmp_path, recor
     assert said.by_period == {"2023": Fraction(1, 8), "2024": Fraction(3, 8)}
     assert said.spent == Fraction(1, 2)
     assert set(said.fingerprints) == {"2023", "2024"}
+
+
+def test_a_ledger_for_noisy_counts_only_is_of_a_version_that_others_do_not_read(tmp_path):
+    total = rho_of(1, "1e-6", "gaussian")
+    ledger = Ledger.create(tmp_path / "l", total, epsilon=1.0, delta=1e-6, accounting="gaussian")
+    assert json.loads(ledger.path.read_text())["ledger"] == "thresher ledger, version 5"
+    said = ledger.read()
+    assert ledger.accounting == said.accounting == "gaussian"
+    assert said.as_epsilon(total) == pytest.approx(1, rel=1e-9)
+    assert said.affordable(Fraction(1, 10**7)) == rho_of(
+        1, Fraction(1e-6) - Fraction(1, 10**7), "gaussian"
+    )
+    assert rho_of(1, "1e-6") < said.affordable(Fraction(1, 10**7)) < total
 
 
 def test_a_new_ledger_says_whom_it_protects_and_an_old_one_means_a_replaced_record(tmp_path):
