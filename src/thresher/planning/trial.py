@@ -175,7 +175,7 @@ class Trials:
         impossible = ""
         try:
             if budget.accounting == "gaussian":
-                check_only_measures(procedure, self.mechanism.never_selects)
+                check_only_measures(procedure, self.mechanism.never_selects, self.unit)
             estimate.check()
         except (BudgetError, ResourceError) as fault:
             impossible = str(fault)
