@@ -125,7 +125,7 @@ class Transcript:
         chosen = self.curator.select(workload, answers_of, count, excluding, rho=rho)
         public = np.concatenate([self._rounded(answers_of, t).reshape(-1) for t in workload])
         rate = math.sqrt(2 * Fraction(rho) / len(chosen))
-        barred = {workload.id_of(query) for query in excluding}
+        barred = {q if isinstance(q, int) else workload.id_of(q) for q in excluding}
         places = [workload.id_of(query) for query in chosen]
         for sign, side in zip((1, -1), self.sides, strict=True):
             truth = np.concatenate([side.table(t).reshape(-1) for t in workload])

@@ -226,6 +226,14 @@ WRONG = {
     ),
     "choose none": (lambda c: c.select(SMALL, zeros, 0, rho=1), ParameterError),
     "choose a half": (lambda c: c.select(SMALL, zeros, 1.5, rho=1), ParameterError),
+    "excluding an id below all": (lambda c: c.select(SMALL, zeros, 1, [-1], rho=1), QueryError),
+    "excluding an id above all": (
+        lambda c: c.select(SMALL, zeros, 1, [SMALL.query_count], rho=1),
+        QueryError,
+    ),
+    "excluding a text": (lambda c: c.select(SMALL, zeros, 1, ["0"], rho=1), ParameterError),
+    "excluding a truth": (lambda c: c.select(SMALL, zeros, 1, [True], rho=1), ParameterError),
+    "excluding a fraction": (lambda c: c.select(SMALL, zeros, 1, [0.0], rho=1), ParameterError),
     "excluding a stranger": (
         lambda c: c.select(SMALL, zeros, 1, [Query.where(SCHEMA, {"race": "A"})], rho=1),
         QueryError,
@@ -386,6 +394,17 @@ def test_what_is_excluded_is_never_chosen_again():
     with pytest.raises(ParameterError, match="no query left"):
         curator.select(SMALL, zeros, 1, chosen, rho="1/100")
     assert curator.spent == spent
+
+
+@pytest.mark.parametrize("kind", [int, np.int64, np.uint16])
+def test_a_query_is_excluded_by_its_id_as_by_itself(kind):
+    for excluded in ([], [3], [5, 0, 5], range(SMALL.query_count - 1)):
+        by_query = curator_of(seed=4).select(
+            SMALL, zeros, 3, [SMALL.query(i) for i in excluded], rho="1/100"
+        )
+        by_id = curator_of(seed=4).select(SMALL, zeros, 3, [*map(kind, excluded)], rho="1/100")
+        assert by_id == by_query
+        assert not {*map(SMALL.id_of, by_id)} & {*excluded}
 
 
 def test_a_workload_too_large_to_look_at_is_refused_before_it_is_paid():

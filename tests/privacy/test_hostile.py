@@ -184,6 +184,21 @@ def test_a_workload_that_changes_between_two_looks_changes_nothing(records, sche
     assert set(asked) == {honest.thresholds[0]}
 
 
+def test_excluded_ids_are_read_before_the_payment_and_never_again(records, schema):
+    workload = Workload(schema, [Threshold(("sex",))])
+    excluding = [Number(0)]
+
+    def answers_of(threshold):
+        excluding[:] = range(workload.query_count)
+        return lambda slab: np.zeros(slab.size)
+
+    chosen = Curator(records, Budget.from_rho(1)).select(
+        workload, answers_of, workload.query_count, excluding, rho=RHO
+    )
+    assert sorted(map(workload.id_of, chosen)) == [*range(1, workload.query_count)]
+    assert Number.seen == []
+
+
 class Name(str):
     """A name that is another feature's whenever it is looked up again."""
 

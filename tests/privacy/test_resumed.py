@@ -77,6 +77,12 @@ def test_a_result_is_given_for_the_very_call_that_was_paid(verb, records, tmp_pa
             asked(records, tmp_path, other)
 
 
+def test_a_query_may_be_excluded_by_its_id(records, tmp_path):
+    by_query = asked(records, tmp_path, CALLS["select"][3])
+    by_id = asked(records, tmp_path, lambda w: w.select(work(w), zeros, 2, [0], **SAME_RHO))
+    assert by_id == by_query
+
+
 def test_a_query_may_be_excluded_in_two_spellings(records, tmp_path):
     def call(wall):
         query = work(wall).query(3)

@@ -236,11 +236,11 @@ class RAPProcedure:
             measured = access.measure(self.workload.thresholds, rho=self.cost, jointly=False)
             rows = fits(rows, partial(self._project, rows, measured, access.schema, progress, 1))
             return Outcome(SyntheticRows(rows, access.schema), tuple(measured))
-        measured, predictions = [], list[Prediction]()
+        measured, predictions, known = [], list[Prediction](), list[int]()
         per_round = self.cost / self.rounds
         for t in range(1, self.rounds + 1):
             before = SyntheticRows(rows, access.schema)
-            selected = self._select(access, before, measured, per_round / 2)
+            selected = self._select(access, before, known, per_round / 2)
             if not selected:
                 break
             latest = access.measure(selected, rho=per_round / 2)
@@ -248,6 +248,7 @@ class RAPProcedure:
                 # A journal that lost all that was left has nothing measured.
                 predictions += map(Prediction.of, latest, before.queries(selected))
             measured += latest
+            known += (self.workload.id_of(m.query) for m in measured_queries(latest))
             fit = partial(self._project, rows, measured, access.schema, progress, t)
             rows = fits(rows, fit, keep=is_late(t + 1, self.rounds))
         detectable = detectable_error(
@@ -263,21 +264,20 @@ class RAPProcedure:
         return first_rows(self.projector.optimizer, sizes, self.synthetic_rows, rng)
 
     def _select(
-        self, access: Access, before: SyntheticRows, measured: Sequence[Measurement], rho: Fraction
+        self, access: Access, before: SyntheticRows, excluded: Sequence[int], rho: Fraction
     ) -> list[Query]:
-        """The K worst queries that were not selected before: Algorithm 4 (OSAS) or 2 (AS)."""
-        excluded = [m.query for m in measured_queries(measured)]
+        """The K worst queries but for those with these ids: Algorithm 4 (OSAS) or 2 (AS)."""
         count = min(self.queries_per_round, self.workload.query_count - len(excluded))
         if count == 0:
             return []
         if self.selection == "oneshot":
             return access.select(self.workload, before.table, count, excluded, rho=rho)
         if self.selection == "spread":
-            return self._spread(access, before, excluded, rho)
+            return self._spread(access, before, [*map(self.workload.query, excluded)], rho)
         selected: list[Query] = []
         for _ in range(count):
             selected += access.select(
-                self.workload, before.table, 1, excluded + selected, rho=rho / count
+                self.workload, before.table, 1, [*excluded, *selected], rho=rho / count
             )
         return selected
 

@@ -111,7 +111,7 @@ class Access(ABC):
         workload: Workload,
         answers_of: AnswersOf,
         count: int,
-        excluding: Collection[Query] = (),
+        excluding: Collection[Query | int] = (),
         *,
         rho: Amount,
     ) -> list[Query]:
@@ -126,7 +126,8 @@ class Access(ABC):
             workload: The thresholds whose consistent queries may be chosen.
             answers_of: The public answers they are compared with, as fractions.
             count: How many to choose: K in the paper. If fewer are left, all are chosen.
-            excluding: Queries of the workload that must not be chosen again.
+            excluding: Queries of the workload that must not be chosen again, or their ids in it
+                (`Workload.id_of`), which take far less time where there are thousands.
             rho: What the selections spend, all together.
 
         Returns:

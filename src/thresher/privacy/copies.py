@@ -8,6 +8,8 @@ requests are carried out on copies made of plain values, whose names come from t
 import operator
 from collections.abc import Iterable
 
+import numpy as np
+
 from thresher.errors import ParameterError, QueryError
 from thresher.queries.condition import Condition
 from thresher.queries.query import Query
@@ -39,6 +41,29 @@ def copied_query(query: Query, schema: Schema) -> Query:
     names = _names((feature for feature, _ in given), schema)
     codes = [tuple(map(operator.index, chosen)) for _, chosen in given]
     return Query(map(Condition, names, codes), operator.index(query.r))
+
+
+def copied_ids(queries: Iterable[Query | int], workload: Workload) -> list[int]:
+    """The ids, in a workload, of some of its queries, as plain numbers.
+
+    An id says all that there is to say about a query, and to copy it takes next to no time.
+
+    Args:
+        queries: The queries, or their ids.
+        workload: A copied workload.
+    """
+    ids = [given if type(given) is int else _id_of(given, workload) for given in queries]
+    if ids and not 0 <= min(ids) <= max(ids) < workload.query_count:
+        raise QueryError(f"the ids of the workload's queries run to {workload.query_count - 1}")
+    return ids
+
+
+def _id_of(query: Query | int, workload: Workload) -> int:
+    if type(query) is Query:
+        return workload.id_of(copied_query(query, workload.schema))
+    if isinstance(query, int | np.integer) and not isinstance(query, bool):
+        return operator.index(query)
+    raise ParameterError(f"name queries: a Query or its id, not {query!r}")
 
 
 def copied_workload(workload: Workload, schema: Schema) -> Workload:

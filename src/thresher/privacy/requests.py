@@ -3,10 +3,12 @@
 
 import math
 import operator
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +18,7 @@ from thresher.errors import ParameterError, QueryError, ResourceError
 from thresher.parallel import products_on_one_core
 from thresher.privacy.callbacks import guarded
 from thresher.privacy.copies import (
-    copied_query,
+    copied_ids,
     copied_target,
     copied_threshold,
     copied_workload,
@@ -66,11 +68,11 @@ class Select(Request[list[Query]]):
     workload: Workload
     answers_of: AnswersOf
     count: int
-    excluding: tuple[Query, ...]
+    excluding: tuple[Query | int, ...]
 
     def copied(self, schema: Schema) -> Self:
-        excluding = tuple(copied_query(query, schema) for query in self.excluding)
         workload = copied_workload(self.workload, schema)
+        excluding = tuple(copied_ids(self.excluding, workload))
         answers_of = guarded(self.answers_of, "answers_of")
         return type(self)(workload, answers_of, plain(self.count), excluding)
 
@@ -85,16 +87,25 @@ class Select(Request[list[Query]]):
             raise ResourceError(f"one call chooses up to {MOST_SELECTED} queries: choose fewer")
 
     def parts(self) -> tuple[Any, ...]:
-        return (*_parts_of(self.workload), self.count, [*map(parts_of_target, self.excluding)])
+        excluding = map(self.workload.query, self._excluded_ids)
+        return (*_parts_of(self.workload), self.count, [*map(parts_of_target, excluding)])
+
+    @cached_property
+    def _excluded_ids(self) -> list[int]:
+        """In the order that they were given."""
+        return copied_ids(self.excluding, self.workload)
 
     @cached_property
     def excluded(self) -> dict[int, Counts]:
         """For positions of thresholds, the cells that must not be chosen, ascending."""
-        cells: dict[int, list[int]] = {}
-        for query_id in sorted({self.workload.id_of(query) for query in self.excluding}):
-            position, cell = self.workload.locate(query_id)
-            cells.setdefault(position, []).append(cell)
-        return {position: np.array(some, dtype=np.int64) for position, some in cells.items()}
+        ids = sorted({*self._excluded_ids})
+        cells, first = {}, 0
+        for position, (start, end) in enumerate(pairwise(self.workload.starts)):
+            last = bisect_left(ids, end, first)
+            if first < last:
+                cells[position] = np.array([i - start for i in ids[first:last]], dtype=np.int64)
+            first = last
+        return cells
 
     @property
     def left(self) -> int:
@@ -131,8 +142,8 @@ class Select(Request[list[Query]]):
 
     def restored(self, saved: Saved, terms: Terms) -> list[Query]:
         chosen = [Query.parse(text, terms.schema) for text in saved.values["queries"]]
-        ids, excluded = ({*map(self.workload.id_of, some)} for some in (chosen, self.excluding))
-        if not len(chosen) == len(ids) == self.size() or ids & excluded:
+        ids = {*map(self.workload.id_of, chosen)}
+        if not len(chosen) == len(ids) == self.size() or not ids.isdisjoint(self._excluded_ids):
             raise ValueError("a choice from others")
         return chosen
 

@@ -114,7 +114,9 @@ def clip(measured: Measurement) -> Measurement:
     if isinstance(measured, QueryMeasurement):
         if 0 <= measured.count <= measured.n:
             return measured
-        return replace(measured, count=min(max(measured.count, 0), measured.n))
+        # There can be a million of them, and `replace` takes ten times as long.
+        count = min(max(measured.count, 0), measured.n)
+        return QueryMeasurement(measured.query, count, measured.sigma, measured.n)
     if isinstance(measured, TableMeasurement):
         return replace(measured, counts=np.clip(measured.counts, 0, measured.n))
     return measured
@@ -184,7 +186,7 @@ class PrintedProcedure(RAPProcedure):
     name: ClassVar[str] = f"{PRINTED}, not private at the stated budget"
 
     def _select(
-        self, access: Access, before: SyntheticRows, measured: Sequence[Measurement], rho: Fraction
+        self, access: Access, before: SyntheticRows, excluded: Sequence[int], rho: Fraction
     ) -> list[Query]:
         """Gumbel noise of scale √(K/(2ρ))/n is that of twice the budget."""
-        return super()._select(access, before, measured, 2 * rho)
+        return super()._select(access, before, excluded, 2 * rho)
