@@ -125,13 +125,13 @@ class Fitting:
         if total is not None:
             procedure = self.resolve(self.unit.worth(total.n), self.budget.rho, self.workload)
             if counts_only:
-                check_only_measures(procedure, self.never_selects, self.unit)
+                check_only_measures(procedure, self.never_selects)
             asks = procedure.asks(total.n) if isinstance(procedure, AsksForParts) else self.workload
             estimate = _checked(procedure, total.n)
             return _Settled(procedure, estimate, procedure.cost, asks, total.n)
         procedure = self.resolve(UNKNOWN_N, self.budget.rho, self.workload)
         if counts_only:
-            check_only_measures(procedure, self.never_selects, self.unit)
+            check_only_measures(procedure, self.never_selects, n_is_known=False)
         estimate = _checked(procedure, UNKNOWN_N)
         return _Settled(procedure, estimate, self.budget.rho, self.workload, UNKNOWN_N)
 
@@ -240,17 +240,19 @@ def only_measures(procedure: Procedure) -> bool:
     return isinstance(procedure, MayOnlyMeasure) and procedure.only_measures
 
 
-def check_only_measures(procedure: Procedure, never_selects: bool, unit: Unit) -> None:
+def check_only_measures(
+    procedure: Procedure, never_selects: bool, *, n_is_known: bool = True
+) -> None:
     """Refuse, before anything is paid for, what Gaussian accounting does not cover.
 
     Args:
         procedure: What would be run.
         never_selects: Whether its mechanism asks for nothing but noisy counts, whatever n is.
-        unit: What the promise protects. If n is private by it, the procedure can still change.
+        n_is_known: Whether it was settled for n, or can still change when n is measured.
     """
-    if never_selects or (unit.total_is_public and only_measures(procedure)):
+    if never_selects or (n_is_known and only_measures(procedure)):
         return
-    would = "would" if unit.total_is_public else "may, as n is private,"
+    would = "would" if n_is_known else "may, as n is private,"
     raise BudgetError(
         f"Gaussian accounting covers noisy counts alone, and {procedure.name} {would} choose what "
         "to measure by looking at the records. Take the mechanism residual or gaussian_joint; or "

@@ -169,13 +169,17 @@ class Trials:
         worth = self.unit.worth(self.n)
         procedure = self.mechanism.resolve(worth, budget.rho, self.workload)
         delta = budget.delta or Fraction(1, max(2, worth) ** 2)
-        implied = epsilon_of(budget.rho, delta, budget.curve)
-        epsilon = implied if budget.epsilon is None else budget.epsilon
+        epsilon = (
+            epsilon_of(budget.rho, delta, budget.curve)
+            if budget.epsilon is None
+            else budget.epsilon
+        )
         estimate = procedure.estimate(self.n)
         impossible = ""
         try:
             if budget.accounting == "gaussian":
-                check_only_measures(procedure, self.mechanism.never_selects, self.unit)
+                known = self.unit.total_is_public
+                check_only_measures(procedure, self.mechanism.never_selects, n_is_known=known)
             estimate.check()
         except (BudgetError, ResourceError) as fault:
             impossible = str(fault)
