@@ -14,8 +14,9 @@ Our noise is discrete. This is the proof that noise N_ℤ(0, σ²) on a count th
 best tests of X against X + v, for v > 0, reject where the output is at least some k, for the ratio
 of their probabilities rises. Such a test errs with probability α = P(X ≥ k) = 1 - Φ(h(k)) on the
 one side and P(X + v < k) = Φ(h(k - v)) on the other. For N(0, 1) against N(μ, 1) and the same α it
-is Φ(h(k) - μ). So X against X + v is no easier than that if h(k) - h(k - v) ≤ μ for all k: tests
-that mix two such tests lie on a chord, and the curve of Φ is convex. It is enough to show that
+is Φ(h(k) - μ), which is convex in α. So X against X + v is no easier than that if
+h(k) - h(k - v) ≤ μ for all k: all other best tests mix those of k and k + 1, and their errors lie
+on a chord. It is enough to show that
 
     h(k + 1) - h(k) ≤ c = 1/τ  for all k,                                                       (2)
 
