@@ -56,7 +56,7 @@ def rho_of(epsilon: Amount, delta: Amount, accounting: Accounting = "tight") -> 
         ...     print(f"{float(rho_of(1, '1e-9', accounting)):.6f}")
         0.011781
         0.014973
-        0.016505
+        0.016557
     """
     _check_accounting(accounting)
     goal, log = _convertible(epsilon, "epsilon"), _log_inverse(delta)

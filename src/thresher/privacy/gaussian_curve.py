@@ -43,7 +43,7 @@ def point(epsilon: Decimal, mu: Decimal) -> Point:
 
     Example:
         >>> f"{point(Decimal(1), Decimal(1)).delta:.10f}"
-        '0.1269367369'
+        '0.1269367375'
     """
     rough = float(epsilon) / float(mu) + float(mu) / 2
     digits = _SPARE + int(_LOG10_E * (rough**2 / 2 + float(epsilon))) + 2 * len(str(int(rough)))
