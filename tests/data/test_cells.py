@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.data.cells import read_cells
+from thresher.data.cell_reading import read_cells
 from thresher.errors import DataError
 from thresher.schema.draft.survey import SIZE, can_be_category, survey_code
 from thresher.schema.features import Categorical

@@ -41,12 +41,13 @@ FURTHEST = 10.0
 
 ASSUMPTION = (
     "Errors are those of the same mechanism on made-up people of this schema and number; no record "
-    "was read. Real people differ: on public tables, the largest error was within a factor of 1.5 "
-    "of the forecast in 9 of 10 fits, and the typical error "
+    "was read. A typical cell has 1 % of the people or more. Real people differ: on public tables "
+    "that were set aside, the largest and the typical error were within a factor of 1.5 of the "
+    "forecast in 9 of 10 fits each"
 )
 
-UNTOLD = "in 2 of 3. It is surer if it is told how frequent values are (like)."
-TOLD = "in 8 of 10, with shares of values known as here. These were taken for public."
+UNTOLD = ". Margins are surer if it is told how frequent values are (like)."
+TOLD = ", with shares of values known as here. These were taken for public."
 
 
 @dataclass(frozen=True)
