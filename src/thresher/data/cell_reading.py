@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from thresher.data.batches import Batches
 from thresher.data.cells import Cells, PersonCells
 from thresher.data.engines.connecting import engine_for, is_connectable
 from thresher.data.engines.engine import NO_IDS, Engine
@@ -64,7 +63,7 @@ def read_cells(
         wanted = columns if columns is None or person is None else [*columns, person]
         opened = open_batches(source, stack, wanted, line_breaks_in_cells=line_breaks_in_cells)
         if columns is None:
-            _refuse_private_names(opened)
+            _refuse_private_names(opened.described, opened.columns, opened.names_in_records)
         if person is not None and person not in opened.columns:
             raise DataError(f"{opened.described} lacks the column {person!r} with ids")
         listed = opened.columns if columns is None else columns
@@ -128,6 +127,8 @@ def _of_table(
     if person is not None:
         raise DataError(f"{engine.described}: {NO_IDS}")
     declared = engine.columns()
+    if columns is None:
+        _refuse_private_names(engine.described, declared, False)
     names = list(declared if columns is None else columns)
     _refuse_missing(engine.described, declared, names)
     readable = [name for name in names if is_label(name) and _is_spelled(name, declared[name].kind)]
@@ -165,15 +166,15 @@ def _refuse_missing(described: str, columns: Collection[str], names: Iterable[st
             raise DataError(f"{described} has no column {shown(name)}: see its header")
 
 
-def _refuse_private_names(opened: Batches) -> None:
+def _refuse_private_names(described: str, columns: Iterable[str], in_records: bool) -> None:
     """Refuse to take names for public that are a part of the records."""
-    if opened.names_in_records:
+    if in_records:
         raise DataError(
-            f"{opened.described}: its records name their columns, so that a name can tell about a "
+            f"{described}: its records name their columns, so that a name can tell about a "
             "single record: list the columns to describe (--columns)"
         )
-    if any(math.isfinite(number_of(name)) for name in opened.columns):
+    if any(math.isfinite(number_of(name)) for name in columns):
         raise DataError(
-            f"{opened.described}: a column has a number for its name. If there is no header line, "
+            f"{described}: a column has a number for its name. If there is no header line, "
             "the names are somebody's record: add one, or list the columns to describe (--columns)"
         )

@@ -36,7 +36,7 @@ class Spelled(Categorical):
         ([0, 1, 0], {'Rome': 0, '': 1})
     """
 
-    texts: dict[str, int] = field(default_factory=dict, compare=False)
+    texts: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, name: str) -> "Spelled":

@@ -224,10 +224,12 @@ def forecast(
     """Forecast a fit at each of several budgets, which come from (ε, δ); see `plan`."""
     units = unit.worth(n)
     shares = None if like is None else shares_of(like, workload.schema)
-    people = [stand_in(workload.schema, units, seed, shares) for seed in SEEDS]
-    trials = Trials(mechanism, workload, n, unit, people, shares)
+    trials = Trials(mechanism, workload, n, unit, (), shares)
     with following(progress, "planning") as follower:
         fits = [trials.untried(budget) for budget in budgets]
+        if not all(fit.impossible for fit in fits):  # or nobody would be tried on
+            people = [stand_in(workload.schema, units, seed, shares) for seed in SEEDS]
+            trials = replace(trials, people=people)
         expected = sum(fit.estimate.seconds for fit in fits if not fit.impossible)
         follower.expect([Phase(TRIALS, TRIAL_SECONDS * expected)])
         for number, fit in enumerate(fits):
