@@ -304,8 +304,8 @@ class Ledger:
     def _refuse_all_but_counts(self, statement: Statement, counts_only: bool) -> None:
         if statement.accounting == "gaussian" and not counts_only:
             raise LedgerError(
-                f"{self.path.name} is for noisy counts only (Gaussian accounting): pay for anything "
-                "else from a ledger with accounting 'tight'"
+                f"{self.path.name} is for noisy counts only (Gaussian accounting): pay for "
+                "anything else from a ledger with accounting 'tight'"
             )
 
     def _refuse_beyond(
