@@ -395,6 +395,23 @@ def test_a_ledger_for_noisy_counts_only_is_of_a_version_that_others_do_not_read(
     assert rho_of(1, "1e-6") < said.affordable(Fraction(1, 10**7)) < total
 
 
+def test_a_ledger_for_noisy_counts_only_that_comes_later_is_not_paid_from(tmp_path, records):
+    tight = Ledger.create(tmp_path / "l", Fraction(1))
+    curator = Curator(records, Budget.from_rho(1), tight)
+    tight.path.unlink()
+    ledger = Ledger.create(tmp_path / "l", Fraction(1), accounting="gaussian")
+    query = Query.parse("1 of: sex=F", records.schema)
+    # Neither by a Curator whose noise is for another ledger, nor by hand.
+    for spend in (
+        lambda: curator.measure([query], rho="1/10"),
+        lambda: ledger.spend(Fraction(1, 10), release="by hand"),
+    ):
+        with pytest.raises(LedgerError, match="noisy counts only"):
+            spend()
+    assert ledger.spent == curator.spent == 0
+    assert ledger.spend(Fraction(1, 10), release="counts", counts_only=True) == 1
+
+
 def test_a_new_ledger_says_whom_it_protects_and_an_old_one_means_a_replaced_record(tmp_path):
     unit = Unit("add-remove", "ssn", 5, "rows")
     ledger = Ledger.create(tmp_path / "l", Fraction(1), unit=unit)

@@ -302,6 +302,7 @@ class Curator(Access):
                         unit=self.unit,
                         period=self._period,
                         delta=failure,
+                        counts_only=self._is_gaussian,
                     )
                 except ThresherError:
                     receipt.is_paid = False

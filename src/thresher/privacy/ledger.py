@@ -220,6 +220,7 @@ class Ledger:
         unit: Unit | None = None,
         period: str | None = None,
         delta: Fraction = Fraction(0),
+        counts_only: bool = False,
     ) -> int:
         """Record a spend; once this returns, it is on disk and data may be touched.
 
@@ -231,6 +232,7 @@ class Ledger:
             unit: Whom it protects; if not given, one record that is replaced by another.
             period: The period that the data are of, in a ledger of several.
             delta: What it spends of δ, beside ρ.
+            counts_only: Whether it buys nothing but noisy counts, with the noise of `gaussian`.
 
         Returns:
             The number of the spend, for `take_back`.
@@ -238,12 +240,13 @@ class Ledger:
         Raises:
             BudgetError: There is not that much left. Nothing is spent.
             LedgerError: The file is damaged or cannot be written, or is the ledger of other data
-                or of another unit. Nothing is spent.
+                or of another unit, or is for noisy counts only. Nothing is spent.
         """
         spent = amount(rho)
         with self._opened_to_append() as (descriptor, text):
             self._refuse_other_unit(text.statement, unit if unit else Unit())
             self._refuse_others(text.statement, fingerprint, period)
+            self._refuse_all_but_counts(text.statement, counts_only)
             self._refuse_beyond(text.statement, rho, release, delta)
             line = {"number": text.lines + 1, **spent, **_delta(delta), "time": _now()}
             line |= {"who": _current_user() if who is None else who, "release": release}
@@ -296,6 +299,13 @@ class Ledger:
                 f"{self.path.name} is the ledger of other data: these records are not those that "
                 f"were spent on {before}. Give the ledger of these data, or make one; if they are "
                 "the same people's data, corrected, say so first (Ledger.declare_corrected)"
+            )
+
+    def _refuse_all_but_counts(self, statement: Statement, counts_only: bool) -> None:
+        if statement.accounting == "gaussian" and not counts_only:
+            raise LedgerError(
+                f"{self.path.name} is for noisy counts only (Gaussian accounting): pay for "
+                "anything else from a ledger with accounting 'tight'"
             )
 
     def _refuse_beyond(
