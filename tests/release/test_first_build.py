@@ -55,6 +55,15 @@ def test_a_release_of_version_2_says_what_it_said(tmp_path):
     assert th.load(tmp_path / "again").unit == release.unit
 
 
+def test_a_release_of_version_4_answers_as_it_did(tmp_path):
+    """Before version 5, a noisy cell limited an answer of D', and tables need not add up to 1."""
+    release = th.load(OLD.parent / "version_4")
+    release.save(tmp_path / "again")
+    for again in (release, th.load(tmp_path / "again")):
+        found = [again.answer(query) for query in ("age=21, rooms=2", "age=23, rooms=3", "age=20")]
+        assert found == pytest.approx([0.08632695294, 0, 0.57175057055], rel=1e-6)
+
+
 def test_a_ledger_of_the_first_build_goes_on(tmp_path):
     copy = tmp_path / "people.ledger"
     copy.write_bytes((OLD / "people.ledger").read_bytes())

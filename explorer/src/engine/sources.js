@@ -24,8 +24,10 @@ class SyntheticRows {
     const { conditions, r } = query;
     if (r === conditions.length && conditions.every(({ codes }) => codes.length === 1)) {
       const table = this.corrections.get(nameOf(conditions.map(({ feature }) => feature)));
-      const corrected = table && correction(table, cellOf(table.features, conditions, this.sizes));
-      if (corrected !== undefined) return corrected;
+      if (table) {
+        const corrected = correction(table, cellOf(table.features, conditions, this.sizes));
+        return corrected ?? Math.min(1, Math.max(0, this.rows.answer(query) - table.surplus));
+      }
     }
     return this.rows.answer(query);
   }

@@ -12,15 +12,17 @@ from thresher.errors import ReleaseError
 from thresher.release.json_schema import fault_of
 
 FORMAT = "thresher-release"
-VERSION = 4
+VERSION = 5
 """The version that is written. What is new in it:
 
 - 2: another unit than one record that is replaced. Readers of version 1 would show the wrong
   promise, and take parts of persons for records.
 - 3: residuals. Earlier readers know none.
 - 4: README.md and statement.json, and the cells of tables in measurements.csv.
+- 5: D' and noisy tables are averaged, and corrected tables add up to 1. Earlier readers would give
+  other answers.
 """
-VERSIONS = (1, 2, 3, VERSION)
+VERSIONS = (1, 2, 3, 4, VERSION)
 
 
 @cache
@@ -29,7 +31,7 @@ def json_schema() -> Mapping[str, Any]:
 
     Example:
         >>> json_schema()["properties"]["version"]["enum"]
-        [1, 2, 3, 4]
+        [1, 2, 3, 4, 5]
     """
     schema: dict[str, Any] = json.loads(
         files("thresher.release").joinpath("release.schema.json").read_text("utf-8")

@@ -193,9 +193,19 @@ def _read_source(
     rows = _read_rows(folder, about["settings"].get("synthetic_rows"), schema)
     if kind == SyntheticRows.kind:
         return SyntheticRows(rows, schema, error)
-    tolerance = TOLERANCE if tolerance is None else tolerance
-    largest = None if largest is None else int(largest)
-    return RowsAndTables.of(rows, schema, error, measurements, tolerance, largest)
+    return RowsAndTables.of(
+        rows,
+        schema,
+        error,
+        measurements,
+        tolerance=TOLERANCE if tolerance is None else tolerance,
+        largest_fitted=None if largest is None else int(largest),
+        averages=bool(about.get("averages")),
+        surpluses={
+            frozenset(table["features"]): float(table["surplus"])
+            for table in about.get("surpluses") or ()
+        },
+    )
 
 
 def _read_rows(folder: Path, stated: object, schema: Schema) -> RelaxedRows:

@@ -113,7 +113,8 @@ def _about(
         "secure_randomness": release.is_secure,
         "answers_from": release.source.kind,
         # Every release states all parameters of sources, those that it lacks as null.
-        **{"miss": None, "reach": None, "largest_fitted": None, **release.source.parameters()},
+        **dict.fromkeys(("miss", "reach", "largest_fitted", "averages", "surpluses")),
+        **release.source.parameters(),
         "measured_queries": query_count,
         "measured_tables": [
             {"features": list(m.threshold.features), "r": m.threshold.r, "sigma": m.sigma}

@@ -133,19 +133,20 @@ def _rows(rows: RelaxedRows) -> Mapping[str, Any]:
 
 
 def _corrections(source: RowsAndTables) -> Iterator[Mapping[str, Any]]:
-    """The cells of measured tables that the release answers otherwise than D' does."""
-    for table in source.tables.values():
-        threshold = Threshold(table.features)
+    """The cells of measured tables that are more than the answer of D' less the surplus."""
+    for key, table in source.tables.items():
+        threshold, surplus = Threshold(table.features), source.surpluses.get(key, 0.0)
         of_rows, of_both = SyntheticRows.table(source, threshold), source.table(threshold)
         cells: list[npt.NDArray[np.int64]] = []
         answers: list[npt.NDArray[np.floating[Any]]] = []
         for slab in slabs_of(threshold.shape(source.schema)):
             before, after = of_rows(slab).reshape(-1), of_both(slab).reshape(-1)
-            moved = np.flatnonzero(before != after)
+            moved = np.flatnonzero(np.clip(before - surplus, 0.0, 1.0) != after)
             cells.append(moved + slab.first)
             answers.append(after[moved].astype(np.float32))
         yield {
             "features": [source.schema.index(name) for name in table.features],
+            "surplus": surplus,
             "cells": np.concatenate(cells),
             "answers": np.concatenate(answers),
         }

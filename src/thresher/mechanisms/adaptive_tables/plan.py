@@ -24,7 +24,6 @@ from thresher.mechanisms.residual import ResidualPlan
 from thresher.privacy.unit import Unit
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
-from thresher.release.sources import TOLERANCE
 
 AFFORDABLE, AFFORDABLE_POWER = 4.0, 2 / 3
 """All tables of a workload are measured if their largest noise is below 4·(n√ρ)^(-2/3).
@@ -81,12 +80,6 @@ with 1/4 a needed table was now and then not selected (0.05 in one of three fits
 
 OTHERS_PART = Fraction(1, 100)
 """Where all tables of marginals are measured, the features outside the workload get a hundredth."""
-
-TOLERANCE_PER_NOISE = 2.0
-"""And the tolerance is 2√x in place of 3, where x is the load; or more, see `procedure`.
-
-The more noise the tables have, the more D' knows that a single noisy cell does not.
-"""
 
 ERRORS_OF_MARGINS = {1: 2.0, 2: 4.0}
 """How many times the largest error of the tables that of their margins over one and two features
@@ -158,8 +151,6 @@ class Plan:
         rounds_rho: What all rounds get.
         rounds: How many rounds there are, if they do not anneal.
         anneals: Whether a round that finds nothing makes the next one larger.
-        tolerance: How many standard deviations of its noise D' may differ from a measured cell; the
-            least of it where residuals are measured.
         largest_table: The most cells of a candidate, if its threshold has smaller ones.
         largest_fitted: The most cells of a table that D' is fitted to. One-way tables and
             candidates never have too many.
@@ -176,7 +167,6 @@ class Plan:
     rounds_rho: Fraction
     rounds: int
     anneals: bool
-    tolerance: float
     largest_table: int
     largest_fitted: int
 
@@ -228,7 +218,7 @@ def make_plan(
     if residuals is not None:
         covered = {name for table in tables for name in table.features}
         one_way = tuple(table for table in one_way if not covered.issuperset(table.features))
-        shares = _jointly(len(tables), too_large, len(one_way), load)
+        shares = _jointly(len(tables), too_large, len(one_way))
     elif tables:
         shares = _one_by_one(workload, len(tables), too_large)
     else:
@@ -250,7 +240,6 @@ def make_plan(
         rounds_rho=whole * for_rounds,
         rounds=begun,
         anneals=rounds is None,
-        tolerance=shares.tolerance,
         largest_table=largest,
         largest_fitted=max(largest, *workload.schema.sizes, *candidates.values()),
     )
@@ -338,7 +327,6 @@ class _Shares:
         others: Those of the other features.
         round: One round.
         rounds: How many rounds there are.
-        tolerance: How many standard deviations of its noise D' may differ from a measured cell.
     """
 
     tables: Fraction
@@ -346,7 +334,6 @@ class _Shares:
     others: Fraction
     round: Fraction
     rounds: int
-    tolerance: float
 
 
 def _residuals_of(workload: Workload, tables: Mapping[Threshold, int]) -> ResidualPlan | None:
@@ -369,14 +356,13 @@ def _in_order(tables: Iterable[Threshold], workload: Workload) -> list[Threshold
     return [Threshold(tuple(sorted(table.features, key=order))) for table in tables]
 
 
-def _jointly(tables: int, too_large: int, uncovered: int, load: float) -> _Shares:
+def _jointly(tables: int, too_large: int, uncovered: int) -> _Shares:
     """The workload's tables get nearly all. Each that is too large gets a round like a table.
 
     A feature that only too large tables have gets a quarter of that for its one-way table.
     """
     one = Fraction(1, tables)
-    tolerance = TOLERANCE_PER_NOISE * sqrt(min(1.0, load))
-    return _Shares(Fraction(1), ONE_WAY * uncovered * one, OTHERS_PART, one, too_large, tolerance)
+    return _Shares(Fraction(1), ONE_WAY * uncovered * one, OTHERS_PART, one, too_large)
 
 
 def _one_by_one(workload: Workload, tables: int, too_large: int) -> _Shares:
@@ -384,13 +370,13 @@ def _one_by_one(workload: Workload, tables: int, too_large: int) -> _Shares:
     part = ONE_WAY_PART_OF_ANY if _asks_for_any(workload) else ONE_WAY_PART
     one_way, one = Fraction(EXTRA) * part, Fraction(1, tables)
     rounds = round((EXTRA - float(one_way)) * tables) + too_large
-    return _with_others(_Shares(Fraction(1), one_way, Fraction(0), one, rounds, TOLERANCE))
+    return _with_others(_Shares(Fraction(1), one_way, Fraction(0), one, rounds))
 
 
 def _rounds_only(workload: Workload, features: int, precision: float) -> _Shares:
     rounds = max(LEAST_ROUNDS, ceil(sqrt(precision)))
     one_way = features * (ONE_WAY_OF_ANY if _asks_for_any(workload) else ONE_WAY)
-    return _with_others(_Shares(Fraction(0), one_way, Fraction(0), Fraction(1), rounds, TOLERANCE))
+    return _with_others(_Shares(Fraction(0), one_way, Fraction(0), Fraction(1), rounds))
 
 
 def _with_others(shares: _Shares) -> _Shares:

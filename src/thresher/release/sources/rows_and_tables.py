@@ -2,8 +2,8 @@
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 from thresher.privacy.measurements import Measurement, measured_tables
 from thresher.queries.query import Query
@@ -11,35 +11,37 @@ from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.marginal import MarginalOnRows
 from thresher.relaxed.rows import RelaxedRows
-from thresher.release.sources.clamping import ClampedMarginal
+from thresher.release.sources.correction import CorrectedMarginal, Correction, surplus_of
 from thresher.release.sources.fitted_variances import FittedVariances
 from thresher.release.sources.joint_tables import residuals_as_tables
 from thresher.release.sources.pooling import PooledTable, margins_of, pooled_marginals
 from thresher.release.sources.synthetic_rows import SyntheticRows
 from thresher.schema import Schema
-from thresher.tables import Answers
+from thresher.tables import Answers, slabs_of
 
 TOLERANCE = 3.0
 """How many standard deviations D' may differ from a noisy cell before it is corrected.
 
-Noise alone exceeds this in one cell of 400, and then the answer moves by the excess only. Where the
-noise is small compared with the likely error of D', mechanisms set a smaller tolerance.
+Noise alone exceeds this in one cell of 400, and then the answer moves by the excess only.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class RowsAndTables(SyntheticRows):
-    """Answers of D', limited by noisy tables, for a mechanism that selects tables.
+    """Answers of D', corrected by noisy tables, for a mechanism that selects or measures tables.
 
     Where D' differs from a noisy cell by more than `tolerance` standard deviations of its noise,
     the answer is the nearest value within that tolerance. So a cell that D' answers well hardly
-    moves, and one that it answers badly becomes nearly as good as measured.
+    moves, and one that it answers badly becomes nearly as good as measured. The cells of a table
+    then add up to 1 again (`correction`).
 
     Attributes:
         tables: For each set of features that was measured, its noisy table.
         tolerance: How many standard deviations D' may differ from a noisy cell.
         largest_fitted: The most cells of a table that D' was fitted to. To larger tables it was
             fitted by their margins.
+        averages: Whether D' and a noisy cell are averaged where D' has many people.
+        surpluses: What is taken off each cell of a table; nothing where it is not named.
     """
 
     kind: ClassVar[str] = "rows and tables"
@@ -47,6 +49,8 @@ class RowsAndTables(SyntheticRows):
     tables: Mapping[frozenset[str], PooledTable] = field(default_factory=dict)
     tolerance: float = TOLERANCE
     largest_fitted: int | None = None
+    averages: bool = False
+    surpluses: Mapping[frozenset[str], float] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -55,38 +59,68 @@ class RowsAndTables(SyntheticRows):
         schema: Schema,
         prediction_error: float | None,
         measurements: Iterable[Measurement],
-        tolerance: float = TOLERANCE,
-        largest_fitted: int | None = None,
+        **settings: Any,
     ) -> "RowsAndTables":
-        """With the marginal tables among some measurements, or that their residuals determine."""
+        """With the marginal tables among some measurements, or that their residuals determine.
+
+        Args:
+            rows: D'.
+            schema: The features.
+            prediction_error: How far its answers may be off where nothing was measured.
+            measurements: All measurements.
+            settings: The other attributes.
+        """
         tables = pooled_marginals(residuals_as_tables(measurements, schema))
-        return cls(rows, schema, prediction_error, tables, tolerance, largest_fitted)
+        return cls(rows, schema, prediction_error, tables, **settings)
+
+    def adding_up(self) -> "RowsAndTables":
+        """The same with such surpluses that every corrected table adds up to 1."""
+        found: dict[frozenset[str], float] = {}
+        for key, noisy in self.tables.items():
+            answers = MarginalOnRows(self.sparse, self.schema, Threshold(noisy.features))
+            whole = replace(self.correction(key), surplus=0.0).whole
+            parts = (
+                whole(answers(slab), noisy.shares[slab.index])
+                for slab in slabs_of(noisy.shares.shape)
+            )
+            found[key] = surplus_of(parts, noisy.shares.size)
+        return replace(self, surpluses=found)
+
+    def correction(self, features: frozenset[str]) -> Correction:
+        """How the table over some features is corrected, which was measured."""
+        return Correction(
+            self.tables[features].sigma,
+            self.tolerance,
+            self.averages,
+            self.surpluses.get(features, 0.0),
+        )
 
     def table(self, threshold: Threshold) -> Answers:
-        """By matrix products, limited by the noisy table if there is one."""
-        measured = self.tables.get(frozenset(threshold.features))
+        """By matrix products, corrected by the noisy table if there is one."""
+        features = frozenset(threshold.features)
+        measured = self.tables.get(features)
         if measured is None or threshold.r < threshold.k:
             return super().table(threshold)
         answers = MarginalOnRows(self.sparse, self.schema, threshold)
-        noisy, most = measured.ordered(threshold.features), self.tolerance * measured.sigma
-        return ClampedMarginal(answers, noisy, most)
+        noisy = measured.ordered(threshold.features)
+        return CorrectedMarginal(answers, noisy, self.correction(features))
 
     def queries(self, queries: Iterable[Query]) -> Iterator[float]:
-        """In batches; a query about one cell of a noisy table is limited by that cell."""
+        """In batches; a query about one cell of a noisy table is corrected by that cell."""
         asked, kept = itertools.tee(queries)
-        return map(self._limited, kept, super().queries(asked))
+        return map(self._corrected, kept, super().queries(asked))
 
-    def _limited(self, query: Query, answer: float) -> float:
+    def _corrected(self, query: Query, answer: float) -> float:
         conditions = query.conditions
         if query.r < len(conditions) or any(len(c.codes) != 1 for c in conditions):
             return answer
-        measured = self.tables.get(frozenset(c.feature for c in conditions))
+        features = frozenset(c.feature for c in conditions)
+        measured = self.tables.get(features)
         if measured is None:
             return answer
         codes = {c.feature: c.codes[0] for c in conditions}
         noisy = float(measured.shares[tuple(codes[name] for name in measured.features)])
-        most = self.tolerance * measured.sigma
-        return min(1.0, max(0.0, min(max(answer, noisy - most), noisy + most)))
+        return float(self.correction(features)(answer, noisy))
 
     def variances(self, measurements: Sequence[Measurement], workload: Workload) -> FittedVariances:
         """By what D' was fitted to, and by the tables that it is clamped to."""
@@ -99,10 +133,15 @@ class RowsAndTables(SyntheticRows):
             clamping=[m for m in measured_tables(tables) if largest and m.counts.size > largest],
         )
 
-    def parameters(self) -> Mapping[str, float | None]:
-        """The numbers of the clamping, under the names that they have in the folder format."""
+    def parameters(self) -> Mapping[str, Any]:
+        """What the correction needs, under the names that it has in the folder format."""
         return {
             **super().parameters(),
             "reach": self.tolerance,
             "largest_fitted": self.largest_fitted,
+            "averages": self.averages,
+            "surpluses": [
+                {"features": list(self.tables[key].features), "surplus": surplus}
+                for key, surplus in self.surpluses.items()
+            ],
         }

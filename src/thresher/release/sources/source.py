@@ -1,7 +1,7 @@
 """What every source of answers offers."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from thresher.privacy.measurements import Measurement
 from thresher.queries.query import Query
@@ -56,6 +56,6 @@ class AnswerSource(Protocol):
         """
         ...
 
-    def parameters(self) -> Mapping[str, float | None]:
+    def parameters(self) -> Mapping[str, Any]:
         """What a release folder must state, apart from rows and measurements, to restore it."""
         ...

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from thresher.privacy.measurements import Measurement
 from thresher.queries.query import Query
@@ -69,6 +69,6 @@ class SyntheticRows:
         """The same features: D' answers any query."""
         return features
 
-    def parameters(self) -> Mapping[str, float | None]:
+    def parameters(self) -> Mapping[str, Any]:
         """The prediction error, under the name that it has in the folder format."""
         return {"miss": self.prediction_error}
