@@ -9,6 +9,7 @@ import pytest
 import thresher as th
 from thresher.data.records import Records
 from thresher.evaluation.errors import errors_of
+from thresher.release.sources import SyntheticRows
 
 
 @pytest.mark.parametrize("rho", [Fraction(1, 10**12), Fraction(10**9)])
@@ -176,3 +177,14 @@ def test_what_can_be_optimised(adult):
     work = th.Workload(adult.schema, [th.Threshold(("race", "sex"))])
     with pytest.raises(th.ParameterError, match="optimise must be 'max' or 'mean', not 'min'"):
         th.AdaptiveTables(rho=1, optimise="min").fit(adult, work)
+
+
+def test_rows_answer_nearly_as_well_as_corrected_tables(adult):
+    """D' was fitted to the corrected tables at last, so records that are drawn are as good."""
+    work = th.Workload.random(adult.schema, 3, size=8, seed=0, max_queries=20_000)
+    release = th.AdaptiveTables(epsilon=1, synthetic_rows=500).fit(
+        adult, work, randomness=th.InsecureSeededRandomness(0)
+    )
+    rows = SyntheticRows(release.source.rows, adult.schema)
+    corrected = errors_of(release.source.table, adult, work).max
+    assert errors_of(rows.table, adult, work).max < 1.4 * corrected

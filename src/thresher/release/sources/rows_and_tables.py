@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from thresher.privacy.measurements import Measurement, measured_tables
+import numpy as np
+
+from thresher.privacy.measurements import Measurement, TableMeasurement, measured_tables
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
@@ -24,6 +26,12 @@ TOLERANCE = 3.0
 
 Noise alone exceeds this in one cell of 400, and then the answer moves by the excess only.
 """
+
+LEFT_OF_NOISE = 1 / 4
+"""D' is fitted to corrected tables as if they had so much of their noise."""
+
+FINE = 10**8
+"""Corrected shares are whole numbers of so many parts, when D' is fitted to them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +93,19 @@ class RowsAndTables(SyntheticRows):
             )
             found[key] = surplus_of(parts, noisy.shares.size)
         return replace(self, surpluses=found)
+
+    def corrected(self, largest: int) -> Iterator[TableMeasurement]:
+        """The corrected tables, as if they had been measured with a part of their noise.
+
+        Args:
+            largest: The most cells of a table.
+        """
+        for noisy in self.tables.values():
+            if noisy.shares.size <= largest:
+                threshold = Threshold(noisy.features)
+                [whole] = slabs_of(noisy.shares.shape, largest)
+                counts = np.rint(self.table(threshold)(whole) * FINE).astype(np.int64)
+                yield TableMeasurement(threshold, counts, noisy.sigma * FINE * LEFT_OF_NOISE, FINE)
 
     def correction(self, features: frozenset[str]) -> Correction:
         """How the table over some features is corrected, which was measured."""
