@@ -300,7 +300,7 @@ def test_the_page_is_rebuilt_from_what_is_stored_alone(smoke, tmp_path, monkeypa
     (folder / "extract" / STORE).write_text("".join(some))
     places = ["scales", "claims", "present-error", "extract/future-error", "printed-osas"]
     page.write_text(
-        "".join(f"<!-- table: {name} -->\nold\n<!-- end of table -->\n" for name in places)
+        "".join(f"<!-- table: {name} -->\nstale\n<!-- end of table -->\n" for name in places)
     )
     words = ["reproduce", "all", "--stored", "-o", str(folder), "--page", str(page)]
     ran = CliRunner().invoke(app, words)
@@ -313,7 +313,7 @@ def test_the_page_is_rebuilt_from_what_is_stored_alone(smoke, tmp_path, monkeypa
             assert again.read_bytes() == path.read_bytes()
         assert again.exists()
     told = page.read_text()
-    assert "old" not in told
+    assert "stale" not in told
     for name in FIGURES.keys() - {*without_runs}:
         assert f"[{name}](results/" in told
         of_histories = name in ("future-error", "drift-effect", "augmenting")
