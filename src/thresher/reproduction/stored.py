@@ -21,6 +21,8 @@ from thresher.reproduction.tasks import ALL, Fit
 
 SCALES_TABLE = "scales-table.txt"
 COLUMNS = ("Figure", "Data", "Scale", "Sizes", "(T, K)", "Seeds", "Runs", "`auto`", "Core-hours")
+LEAST_TOLD = 0.005
+"""Hours that are not rounded to nothing."""
 
 
 def redrawn(names: Sequence[str], folder: Path) -> list[Path]:
@@ -70,8 +72,8 @@ def _told(context: Context, figure: PaperFigure, root: Path) -> list[str]:
     image = next(path for path in context.written if path.suffix == ".png")
     ours = [task for task in figure.tasks(context.scale) if not is_of_the_paper(task)]
     is_whole = bool(ours) and context.has_all(ours)
-    # Results of earlier versions do not tell their time.
-    seconds = [float(result.get("cpu_seconds", math.nan)) for result in found.values()]
+    # Results of earlier versions do not tell their time, nor does one that ran in another process.
+    hours = sum(float(result.get("cpu_seconds", math.nan)) for result in found.values()) / 3600
     return [
         f"[{figure.name}]({image.relative_to(root.parent).as_posix()})",
         ", ".join(dict.fromkeys(title_of(data) for data in _all("data", found))),
@@ -81,7 +83,7 @@ def _told(context: Context, figure: PaperFigure, root: Path) -> list[str]:
         f"{len(_all('seed', found)) or ''}",
         f"{len(found)}",
         "yes" if is_whole else "missing" if ours else "",
-        "" if math.isnan(sum(seconds)) else f"{sum(seconds) / 3600:.2f}",
+        f"{hours:.2f}" if hours >= LEAST_TOLD else "",
     ]
 
 
