@@ -12,7 +12,7 @@ from typing import Any
 
 from thresher.files import write_text
 from thresher.reproduction.data import ADULT, title_of
-from thresher.reproduction.figures import STORE, figures_named
+from thresher.reproduction.figures import EVERYTHING, STORE, figures_named
 from thresher.reproduction.paper_figure import Context, PaperFigure, is_of_the_paper
 from thresher.reproduction.reference import ReferenceFit
 from thresher.reproduction.running import Store, Task
@@ -26,7 +26,7 @@ LEAST_TOLD = 0.005
 
 
 def redrawn(names: Sequence[str], folder: Path) -> list[Path]:
-    """Draw figures from stored results, and tell the scale of each in a table for the page.
+    """Draw figures from stored results; where all are drawn, a table tells the scale of each.
 
     Args:
         names: Names of figures, or `all`.
@@ -47,8 +47,10 @@ def redrawn(names: Sequence[str], folder: Path) -> list[Path]:
                 written += context.written
                 if figure.tasks(scale):
                     rows.append(_line(_told(context, figure, folder)))
-    write_text(folder / SCALES_TABLE, "\n".join(rows) + "\n")
-    return [*written, folder / SCALES_TABLE]
+    if EVERYTHING in names:
+        write_text(folder / SCALES_TABLE, "\n".join(rows) + "\n")
+        written.append(folder / SCALES_TABLE)
+    return written
 
 
 def largest_stored(figure: PaperFigure, store: Store) -> Scale | None:
