@@ -3,9 +3,12 @@
 Run `python -m benchmarks.forecast [name of a table …] [--tuning]` from the root of the repository.
 Without a name it runs all tables that were not used to make the forecast (`--tuning`: those that
 were). A case is a table, a workload and an ε; each is one fit by `auto` with its default settings,
-δ = 1/n². A ratio is the forecast over what the fit had. Beside it stands a formula: the noise of
-the joint Gaussian mechanism, σ·√(2 ln m) for the largest of m errors and 0.67·σ for the median.
-With `--shares`, the share of each value of each feature is taken for public, to two digits.
+δ = 1/n². A ratio is the forecast over what the fit had: of the largest error, of the typical error
+(the median over cells with 1 % of the people or more), and of the margins of error of a typical
+cell, of the share of a value and of an r-of-k answer. The forecast is made twice, the second time
+with the share of each value of each feature taken for public, to two digits. Beside both stands a
+formula: the noise of the joint Gaussian mechanism, σ·√(2 ln m) for the largest of m errors and
+0.67·σ for the median.
 """
 
 import argparse
@@ -17,10 +20,9 @@ import numpy as np
 
 import thresher as th
 from benchmarks.tables import HELD_OUT, TUNING, load
-from thresher.evaluation.typical import typical_error
 from thresher.planning.forecast import SEEDS
 from thresher.planning.stand_in import stand_in
-from thresher.planning.trial import Trials
+from thresher.planning.trial import MARGINS, Trials, errors_found
 from thresher.privacy.budget import Budget
 from thresher.privacy.unit import Unit
 from thresher.queries.subsets import Subsets
@@ -45,13 +47,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Forecasts beside real fits.")
     parser.add_argument("names", nargs="*", help="names of tables; all if not given")
     parser.add_argument("--tuning", action="store_true", help="the tables that were used")
-    parser.add_argument("--shares", action="store_true", help="shares of values are known")
     given = parser.parse_args()
     ratios: dict[str, list[float]] = {}
     for name in given.names or (TUNING if given.tuning else HELD_OUT):
         data = load(name)
-        shares = _shares(data) if given.shares else None
-        people = [stand_in(data.schema, data.n, seed, shares) for seed in SEEDS]
+        people = {
+            words: [stand_in(data.schema, data.n, seed, shares) for seed in SEEDS]
+            for words, shares in (("", None), (", shares known", _shares(data)))
+        }
         for work in workloads(data):
             for epsilon in EPSILONS:
                 found = _ratios(data, work, epsilon, people)
@@ -61,9 +64,11 @@ def main() -> None:
                 told = ", ".join(f"{kind} ×{ratio:.2f}" for kind, ratio in found.items())
                 print(f"{name} n={data.n} {case}: {told}", flush=True)
     for kind, values in ratios.items():
-        near = np.mean(np.abs(np.log(values)) <= math.log(GOAL))
+        off = np.abs(np.log(values))
+        near, nearly = (f"{np.mean(off <= math.log(most)):.0%}" for most in (GOAL, 2.0))
         middle = np.median(values)
-        print(f"{kind}: {near:.0%} of {len(values)} within {GOAL} times; median ×{middle:.2f}")
+        print(f"{kind}: {len(values)} fits, {near} within {GOAL} times, {nearly} within twice; "
+              f"median ×{middle:.2f}")  # fmt: skip
 
 
 def _shares(data: th.Records) -> dict[str, np.ndarray]:
@@ -76,25 +81,26 @@ def _shares(data: th.Records) -> dict[str, np.ndarray]:
 
 
 def _ratios(
-    data: th.Records, work: th.Workload, epsilon: float, people: list[th.Records]
+    data: th.Records, work: th.Workload, epsilon: float, people: dict[str, list[th.Records]]
 ) -> dict[str, float]:
     """Forecasts over what one fit had."""
     budget = Budget.from_epsilon(epsilon, Fraction(1, data.n**2))
-    trials = Trials(th.Auto(), work, data.n, Unit(), people)
-    errors = trials.tried(trials.untried(budget)).errors
-    assert errors is not None
     release = th.Auto(epsilon=epsilon).fit(
         data, work, randomness=th.InsecureSeededRandomness(7), progress=False
     )
-    largest = th.present_error(release, data)
-    typical = typical_error(release.source.table, data, work)
+    had = errors_found(release, data, work)
+    found = {}
+    for words, some in people.items():
+        trials = Trials(th.Auto(), work, data.n, Unit(), some)
+        fit = trials.tried(trials.untried(budget))
+        for kind in ("largest", "typical", *MARGINS):
+            forecast, true = fit.expected(kind), getattr(had, kind)
+            if forecast is not None and true is not None:
+                found[kind + words] = forecast / true
     sigma = math.sqrt(len(work) / float(budget.rho)) / data.n
-    return {
-        "largest": errors.largest / largest,
-        "typical": errors.typical / typical,
-        "largest by formula": sigma * math.sqrt(2 * math.log(work.query_count)) / largest,
-        "typical by formula": 0.67 * sigma / typical,
-    }
+    found["largest by formula"] = sigma * math.sqrt(2 * math.log(work.query_count)) / had.largest
+    found["typical by formula"] = 0.67 * sigma / had.typical
+    return found
 
 
 if __name__ == "__main__":

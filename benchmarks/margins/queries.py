@@ -13,6 +13,8 @@ MOST_OUTSIDE = 4
 
 TRIES = 200
 
+Numbers = npt.NDArray[np.int64]
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -44,7 +46,7 @@ KINDS = (
     Kind("r of k values, outside", "out", some=True),
     Kind("r of k ranges, outside", "out", ranges=True, some=True),
 )
-MEANS = (Kind("mean, in the workload", "in"), Kind("mean, outside", "out"))
+NUMBERS = (Kind("in the workload", "in"), Kind("outside", "out"))
 
 
 class Asker:
@@ -74,17 +76,19 @@ class Asker:
                 met += self._holds(condition)
             yield th.Query(conditions, r), float((met >= r).mean())
 
-    def means(self, kind: Kind, count: int) -> Iterator[tuple[str, th.Query, float]]:
-        """A feature, the people it is asked of (one value of another), and the true mean."""
+    def numbers(self, kind: Kind, count: int) -> Iterator[tuple[str, th.Query, Numbers]]:
+        """A feature of whole numbers, people (by one value of another), and their numbers."""
         for _ in range(count):
             names = self._features(kind)
             if names is None:
                 return
-            feature, other = names[:2]
+            name, other = names[:2]
             person = int(self._rng.integers(self._data.n))
             among = self._condition(other, person, ranges=False)
-            codes = self._data.codes(feature)[self._holds(among)]
-            yield feature, th.Query([among]), float(codes.mean())
+            feature, codes = self._data.schema[name], self._data.codes(name)[self._holds(among)]
+            codes = codes[codes < feature.size - len(feature.extra)]
+            if isinstance(feature, th.IntegerRange) and len(codes):
+                yield name, th.Query([among]), codes.astype(np.int64) + feature.low
 
     def _features(self, kind: Kind) -> list[str] | None:
         names = self._data.schema.names

@@ -58,6 +58,10 @@ MISTAKES = [
     ("workload random -k 3 --size 0 --schema adult", "'--size'"),
     ("workload random -k 3 --size 9 --colour red --schema adult", "--colour"),
     ("work", "No such command 'work'"),
+    ("plan --margn 1", "--margin, --n). See `thresher plan --help`."),
+    ("ledger create l --epsilon 1 --delta 1e-9 --accounting papr", "did you mean paper?"),
+    ("ledger create l --epsilon 1 --delta 1e-9 --neighbours add-remov", "did you mean add-remove?"),
+    ("ledger shw l", "Did you mean 'show'? See `thresher ledger --help`."),
     ("schema", "Missing command"),
 ]
 

@@ -344,11 +344,22 @@ def test_a_journal_that_a_process_works_with_is_left_alone(fit):
     assert fit("--rho 1 --mechanism gaussian_joint -o r").status == 0
 
 
-def test_a_mechanism_that_is_misspelled(fit):
-    assert (
-        "there is no mechanism 'table' (did you mean tables?)"
-        in fit("--rho 1 --mechanism table -o r").err
-    )
+@pytest.mark.parametrize(
+    ("option", "meant"),
+    [
+        ("--mechanism table", "tables"),
+        ("--accounting tigth", "tight"),
+        ("--neighbours replce", "replace"),
+        ("--count person", "persons"),
+        ("--optimizer adm", "adam"),
+        ("--selection onshot", "oneshot"),
+        ("--optimise maxx", "max"),
+    ],
+)
+def test_a_value_that_is_misspelled(fit, option, meant):
+    told = fit(f"--rho 1 {option} -o r")
+    assert told.status == 2
+    assert f"(did you mean {meant}?)" in told.err
 
 
 SLOWLY = """

@@ -5,8 +5,10 @@ something else, so that a test fails by chance with a probability below 1e-6.
 """
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -104,10 +106,39 @@ def test_a_mistake_is_one_line_and_costs_nothing(desk, options, message):
     assert Ledger.open("l").spent == 0
 
 
-def test_a_database_is_refused(desk):
-    told = desk("schema draft duckdb:///x.db#people --private --rho 1")
-    assert told.status == 2
-    assert "a draft is made from a file" in told.err
+def test_a_table_of_a_database(desk):
+    """The same columns are found as in the file; a draft without noise is made from files."""
+    with duckdb.connect("people.db") as connection:
+        connection.execute("CREATE TABLE people AS FROM 'people.csv'")
+    url = "duckdb:///people.db#people"
+    told = desk(f"schema draft {url} --private --rho 0.04 --ledger l -o s.json --json").json
+    assert told["features"] == ["age", "town"]
+    assert Schema.load("s.json")["town"].labels == ("A", "B", "(other)")
+    assert Ledger.open("l").spent == Fraction("0.04")
+    plain = desk(f"schema draft {url} -o t.json")
+    assert plain.status == 2
+    assert "add --private" in plain.err
+    ids = desk(f"schema draft {url} --private --rho 1 --delta 1e-9 --person id --rows-per-person 2")
+    assert "ids of persons are read from files" in ids.err
+
+
+def test_persons_with_several_rows(desk):
+    lines = Path("people.csv").read_text().splitlines()
+    Path("visits.csv").write_text("\n".join([*lines, *lines[1:], *lines[1:]]) + "\n")
+    desk("ledger create m --epsilon 3 --delta 1e-9 --person id")
+    unit = "--person id --rows-per-person 2"
+    told = desk(f"schema draft visits.csv --private --rho 0.04 --ledger m {unit} -o s.json")
+    assert told.status == 0, told.err
+    assert Schema.load("s.json")["town"].labels == ("A", "B", "(other)")
+    assert "9,000" not in told.err + told.out  # how many rows persons have is private
+    desk("workload all --schema s.json -k 2 -r 2 -o w.json")
+    fit = f"fit visits.csv --schema s.json -w w.json --rho 0.01 --ledger m {unit} -o r"
+    assert desk(fit).status == 0
+    other = desk("schema draft visits.csv --private --rho 0.01 --ledger m")
+    assert "another unit of privacy" in other.err
+    assert "--person id" in other.err
+    forgotten = desk("schema draft visits.csv --private --rho 0.01 --ledger m --person id")
+    assert "--rows-per-person" in forgotten.err
 
 
 def test_a_plain_draft_says_that_there_is_a_private_one(desk):

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thresher.data.cells import read_cells
+from thresher.data.cell_reading import read_cells
 from thresher.errors import DataError
 from thresher.schema.draft.survey import SIZE, can_be_category, survey_code
 from thresher.schema.features import Categorical
@@ -124,3 +125,22 @@ def test_cells_tell_nothing_by_themselves():
     with pytest.raises(TypeError):
         iter(cells)
     assert np.issubdtype(cells.values("city")[1].dtype, np.int64)
+
+
+def test_no_cell_is_in_a_repr():
+    frame = pd.DataFrame({"who": ["a", "a", "b"], "city": ["Rome", "Oslo", "Rome"]})
+    cells = read_cells(frame, person="who")
+    column = cells.columns["city"]
+    assert repr(cells) == "PersonCells(2 persons, 1 columns)"
+    assert list(column.texts) == ["Rome", "Oslo"]
+    assert "Rome" not in repr(column)
+
+
+def test_a_table_of_a_database_whose_names_may_be_a_record():
+    """DuckDB takes the first line of such a file for its header, and it is somebody's record."""
+    with duckdb.connect() as connection:
+        connection.execute('CREATE TABLE p AS SELECT 45 AS "31", \'Oslo\' AS "Rome"')
+        with pytest.raises(DataError, match="a number for its name") as fault:
+            read_cells(connection.table("p"))
+        assert "31" not in str(fault.value)
+        assert read_cells(connection.table("p"), ["Rome"]).n == 1

@@ -105,11 +105,13 @@ def test_what_is_declared_is_not_surveyed(people, monkeypatch):
 
 
 def test_too_small_a_budget_is_said(people):
+    """In one of a hundred drafts, noise alone looks like numbers: hence the seed."""
+    seeded = {"randomness": th.InsecureSeededRandomness(0)}
     with pytest.raises(DataError, match="which is spent"):
-        draft_schema_privately(people[["city"]], rho="1e-12", delta="1e-9")
+        draft_schema_privately(people[["city"]], rho="1e-12", delta="1e-9", **seeded)
     draft = draft_schema_privately(
         people, rho="1e-9", columns=["rooms", "owner"],
-        declared={"rooms": Declared("numbers"), "owner": Declared("boolean")},
+        declared={"rooms": Declared("numbers"), "owner": Declared("boolean")}, **seeded,
     )  # fmt: skip
     assert draft.left_out == {"rooms": "no range of numbers can be seen through the noise"}
 
@@ -121,7 +123,7 @@ def test_too_small_a_budget_is_said(people):
         ({}, ParameterError, "which delta"),
         ({"delta": 2}, ParameterError, "delta must lie"),
         ({"bins": 1}, ParameterError, "bins must be"),
-        ({"unit": th.Unit(person="person_id")}, ParameterError, "single records"),
+        ({"unit": th.Unit(person="person_id")}, LedgerError, "another unit"),
         ({"declared": {"x": Declared("boolean")}}, DataError, "no column 'x' to be declared"),
         ({"columns": ["y"], "delta": "1e-9"}, DataError, "no column 'y'"),
         (
@@ -142,6 +144,64 @@ def test_more_than_the_ledger_has_is_refused_before_anything_is_read(tmp_path):
     ledger = th.Ledger.create(tmp_path / "l", Fraction(1, 100))
     with pytest.raises(BudgetError, match="requested rho"):
         draft_schema_privately(tmp_path / "none.csv", rho="1/10", delta="1e-9", ledger=ledger)
+
+
+@pytest.fixture(scope="module")
+def visits(people):
+    """Everybody has one to six visits; one person has a hundred, all in a town of their own."""
+    rng = np.random.default_rng(2)
+    rows = people[["city", "income", "person_id"]].loc[
+        np.repeat(np.arange(N), rng.integers(1, 7, N))
+    ]
+    alone = pd.DataFrame({"city": ["Alert"] * 100, "income": [1e6] * 100, "person_id": [N] * 100})
+    return pd.concat([rows, alone]).sample(frac=1, random_state=3)
+
+
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+@pytest.mark.parametrize("counting", ["persons", "rows"])
+def test_persons_with_several_rows(visits, people, neighbours, counting):
+    """A person's hundred rows are told with a probability of at most 1e-9."""
+    unit = th.Unit(neighbours, "person_id", 3, counting)
+    draft = draft_schema_privately(visits, rho="1/2", delta="1e-9", unit=unit)
+    assert list(draft.schema.names) == ["city", "income"]
+    assert draft.schema["city"].labels == ("Bern", "Oslo", "Rome", "(other)")
+    assert draft.shares["city"]["Rome"] == pytest.approx(0.5, abs=0.1)
+    assert f"{counting} are (other)" in draft.notes["city"]
+    sizes = np.bincount(th.read(people, draft.schema).codes("income"))
+    assert sizes.max() < 5 * N / draft.schema["income"].size
+    assert draft.rho == Fraction(1, 2)
+
+
+def test_one_ledger_of_persons_pays_for_the_draft_and_for_the_fit(visits, tmp_path):
+    unit = th.Unit(person="person_id", rows_per_person=3)
+    ledger = th.Ledger.create(tmp_path / "l", th.Budget.from_epsilon(3, 1e-9).rho, epsilon=3.0,
+                              delta=1e-9, unit=unit)  # fmt: skip
+    draft = draft_schema_privately(visits, rho="1/20", delta="1e-11", ledger=ledger, unit=unit)
+    data = th.read(visits, draft.schema, person="person_id")
+    work = th.Workload(draft.schema, [th.Threshold(("city", "income"))])
+    th.GaussianJoint(rho="1/100").fit(data, work, ledger=ledger, unit=unit)
+    assert ledger.spent == Fraction(6, 100)
+    assert ledger.read().delta_spent == Fraction(1, 10**11)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, {"person": "who"}, "lacks the column 'who'"),
+        ({}, {"columns": ["city", "person_id"]}, "cannot be a feature"),
+        ({"person_id": "a"}, {}, "differ only in capitals"),
+        ({"person_id": None}, {}, "cells without an id"),
+    ],
+)
+def test_wrong_ids_cost_nothing(people, tmp_path, change, options, message):
+    unit = th.Unit(person=options.pop("person", "person_id"), rows_per_person=2)
+    ledger = th.Ledger.create(tmp_path / "l", Fraction(1), unit=unit)
+    frame = people.astype({"person_id": object})
+    for name, cell in change.items():
+        frame.loc[0, name], frame.loc[1, name] = cell, "A"
+    with pytest.raises(DataError, match=message):
+        draft_schema_privately(frame, rho="1/10", delta="1e-9", ledger=ledger, unit=unit, **options)
+    assert ledger.spent == 0
 
 
 def test_bins_grow_with_the_budget():

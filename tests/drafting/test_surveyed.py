@@ -43,3 +43,18 @@ def test_what_noise_could_give_is_not_seen():
 def test_whole_numbers_are_known_by_the_lack_of_others():
     assert surveyed(["1"] * 99).are_whole
     assert not surveyed(["1"] * 99 + ["1.5"] * 9).are_whole
+
+
+def test_many_cells_of_few_people_are_seen_together():
+    """Every age has 30 people, where 50 could be seen alone: nobody under 20 was seen before."""
+    ages = [str(age) for age in range(96)] * 30
+    found = surveyed(ages, sigma=10.0).declared()
+    assert found.low <= 4
+    assert found.high == 100
+
+
+def test_noise_alone_does_not_stretch_a_range():
+    """With a seed: each of some 1,200 sums of noise would with a probability of 3e-7."""
+    counts = np.random.default_rng(3).normal(0, 100, SIZE).round().astype(np.int64)
+    counts[survey_code("17")] += 9000
+    assert Surveyed(counts, 100.0).declared() == Declared("numbers", 17, 18)

@@ -92,7 +92,43 @@ def test_margins_cover_the_truth_and_are_not_far_too_wide(release, people):
         assert np.median(margins) <= 12 * np.median(errors)
 
 
-def test_means_and_medians(release, people):
+STATISTICS = {
+    "mean": lambda numbers: numbers.mean(),
+    "sum": lambda numbers: numbers.sum(),
+    "median": lambda numbers: np.sort(numbers)[(len(numbers) - 1) // 2],
+}
+
+
+def intervals_of_numbers(release, people, kind):
+    """For some people, by one value of another feature: each statistic, and the true one."""
+    rng, asked = np.random.default_rng(len(kind)), set()
+    for _ in range(DRAWS):
+        query, _ = drawn(release, people, f"{kind} cell", rng)
+        feature, other = (c.feature for c in query.conditions[:2])
+        asked.add((feature, other, int(people[other][rng.integers(N)])))
+    for feature, other, code in sorted(asked):
+        truth = people[feature][people[other] == code]
+        numbers = release.numbers(feature, where=th.Query([th.Condition(other, [code])]))
+        for name, statistic in STATISTICS.items():
+            told = numbers.quantile(0.5) if name == "median" else numbers.estimate(name)
+            yield name, told, float(statistic(truth))
+
+
+def test_intervals_of_means_sums_and_medians_cover_the_truth(release, people):
+    """By kind, in the workload and outside it. Caught: intervals of a third of these."""
+    inside, narrower = {}, {}
+    for kind in ("in", "out"):
+        for name, told, truth in intervals_of_numbers(release, people, kind):
+            inside.setdefault((kind, name), []).append(told.low <= truth <= told.high)
+            narrower.setdefault((kind, name), []).append(abs(truth - told) <= told.error_bar / 3)
+    covered = {kind: np.mean(found) for kind, found in inside.items()}
+    assert len(covered) == 6
+    assert min(covered.values()) >= 0.8, covered
+    assert np.mean([*covered.values()]) >= 0.9
+    assert np.mean([np.mean(narrower[kind, "mean"]) for kind in ("in", "out")]) < 0.85
+
+
+def test_means_and_medians_of_everybody(release, people):
     for name in ("a", "b", "f"):
         numbers = release.numbers(name)
         mean, median = numbers.mean(), numbers.quantile(0.5)

@@ -1,6 +1,7 @@
 """Tables for people: labels, totals, percentages and margins agree with single answers."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,6 +35,19 @@ def test_cells_and_totals_are_answers(release):
         assert cell["estimated"] == answer.is_estimated
         assert cell["unreliable"] == (answer.error_bar > answer / 2)
     assert table["share"].unstack().columns.tolist() == ["F", "M", "Total"]
+
+
+def test_it_displays_in_a_notebook(release):
+    html = release.table("job", "sex", percent="row")._repr_html_()
+    for word in ("job", "sex", "none", "Total", "share", "count_margin", "percent_margin"):
+        assert f">{word}<" in html
+
+
+def test_a_table_says_how_a_range_was_read():
+    old = th.load(Path(__file__).parent / "first_build" / "tables")
+    assert old.table("town", where="pay=0..10").attrs["read_as"].endswith("pay=0..25")
+    assert old.table("town", where="pay=0..25").attrs["read_as"] is None
+    assert old.table("town").attrs["read_as"] is None
 
 
 def test_where_leaves_rows_out(release):

@@ -90,3 +90,18 @@ def test_what_has_no_numbers(release):
         release.numbers("sex")
     with pytest.raises(QueryError, match="nobody with a number"):
         release.numbers("pay", where="pay=unknown")
+
+
+def test_no_interval_extends_beyond_the_numbers_of_the_schema(people):
+    """With next to no budget, noise alone would allow for means and sums below 0."""
+    age, pay, sex = people
+    bins = np.where(pay > 95, 10, (pay // 10).astype(int))
+    data = Records(SCHEMA, [c.astype(np.uint8) for c in (age, bins, sex)])
+    work = th.Workload(SCHEMA, [th.Threshold(("pay", "sex"))])
+    auto = th.Auto(epsilon=0.001, synthetic_rows=50)
+    release = auto.fit(data, work, randomness=InsecureSeededRandomness(4))
+    numbers = release.numbers("pay", where="sex=F")
+    mean, total = numbers.mean(), numbers.sum()
+    assert (mean.low, mean.high) == (0.0, 100.0)
+    assert 0.0 == total.low <= total <= total.high <= 100.0 * release.n
+    assert mean.error_bar == max(mean, 100.0 - mean)

@@ -26,7 +26,6 @@ from thresher.release.sources.parts import (
     CLAIMED,
     CORRELATION,
     EXPECTED,
-    FITTED,
     INTERACTION,
 )
 from thresher.release.uncertainty import (
@@ -99,7 +98,7 @@ def noise(sigma, cells):
 
 def fitted_noise(sigma, cells, whole):
     """The margin of D', whose table sums to 1, as a sum of cells; one person is the least."""
-    noisy = FITTED * sigma**2 * cells * (1 - cells / whole)
+    noisy = sigma**2 * cells * (1 - cells / whole)
     return pytest.approx(NORMAL_95 / N * math.sqrt(noisy + 1))
 
 
@@ -219,13 +218,13 @@ def test_two_conditions_in_parts(sigma, r, allowed):
     # The table of both tells about each, too.
     b_noise, c_noise = (1 / (1 / alone + 1 / (sigma**2 * 12)) for alone in (2.0**2 * 3, 3.0**2 * 4))
     alone = (b_noise * contrast(1 / 3, p), c_noise * contrast(codes / 4, q))
-    variance = sum(w**2 * FITTED * v / N**2 for w, v in zip(weight, alone, strict=True))
+    variance = sum(w**2 * v / N**2 for w, v in zip(weight, alone, strict=True))
     variance += by_noise_and_expectation(
-        FITTED * sigma**2 * 12 * contrast(1 / 3, p) * contrast(codes / 4, q) / N**2,
+        sigma**2 * 12 * contrast(1 / 3, p) * contrast(codes / 4, q) / N**2,
         (INTERACTION**2 + (EXPECTED[2] * strength) ** 2) * p * (1 - p) * q * (1 - q),
     )
     if r == 2:
-        variance = min(variance, FITTED * sigma**2 * codes * (1 - codes / 12) / N**2)
+        variance = min(variance, sigma**2 * codes * (1 - codes / 12) / N**2)
     variance += 1 / N**2
     found = margin(f"{r} of: b=b0, c in {{{allowed}}}", rows(), *measured)
     assert found == pytest.approx(NORMAL_95 * math.sqrt(variance))
@@ -251,7 +250,7 @@ def test_what_was_not_measured_is_estimated():
     ways = [as_fitted("b", 2.0), as_fitted("c", 3.0)]
     p, q = share("b=b0"), share("c=c0")
     alone = q**2 * 2.0**2 * 3 * contrast(1 / 3, p) + p**2 * 3.0**2 * 4 * contrast(1 / 4, q)
-    variance = FITTED * alone / N**2 + 1 / N**2
+    variance = alone / N**2 + 1 / N**2
     variance += CORRELATION**2 * p * (1 - p) * q * (1 - q)
     found = margin("b=b0, c=c0", rows(), *ways, answer=p * q)
     assert found == pytest.approx(NORMAL_95 * math.sqrt(variance))
@@ -278,8 +277,8 @@ def test_a_share_may_be_as_far_from_0_as_its_noise():
         SyntheticRows(nobody, SCHEMA).variances(ways, WORK).of(Query.parse("b=b1, c=c0", SCHEMA))
     )
     least = 0.03 * math.sqrt(2 / 3)
-    b = FITTED * 0.03**2 * 3 * contrast(1 / 3, least)
-    c = FITTED * 0.003**2 * 4 * contrast(1 / 4, 1 / 2)
+    b = 0.03**2 * 3 * contrast(1 / 3, least)
+    c = 0.003**2 * 4 * contrast(1 / 4, 1 / 2)
     together = CORRELATION**2 * least * (1 - least) / 4
     assert found.value == pytest.approx(b / 4 + least**2 * c + together + 1 / N**2)
 
@@ -297,7 +296,7 @@ def test_many_conditions_count_by_their_mean_share():
     variances = SyntheticRows(d_prime, schema).variances(ways, work)
     query = Query.parse("4 of: " + ", ".join(f"{name}={name}0" for name in names), schema)
     p = np.mean([d_prime.block(i)[0].astype(np.float64).mean() for i in range(9)])
-    once = stats.binom(8, p).pmf(3) ** 2 * 9 * FITTED * (100.0 / N) ** 2 * 2 * contrast(1 / 2, p)
+    once = stats.binom(8, p).pmf(3) ** 2 * 9 * (100.0 / N) ** 2 * 2 * contrast(1 / 2, p)
     twice = (stats.binom(7, p).pmf(2) - stats.binom(7, p).pmf(3)) ** 2
     twice *= 36 * (CORRELATION * p * (1 - p)) ** 2
     found = variances.of(query)
@@ -317,7 +316,7 @@ def test_where_d_prime_is_far_from_a_one_way_table_the_difference_counts():
     assert margin("c=c0", rows_and_tables(None, near), near) == fitted_noise(2.0, 1, whole=4)
     found = margin("c=c0", rows_and_tables(None, far), far)
     excess = 40.0**2 - 2 * 2.0**2
-    expected = NORMAL_95 / N * math.sqrt(FITTED * 2.0**2 * 3 / 4 + excess)
+    expected = NORMAL_95 / N * math.sqrt(2.0**2 * 3 / 4 + excess)
     assert found == pytest.approx(expected, rel=0.02)
 
 

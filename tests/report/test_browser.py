@@ -236,6 +236,50 @@ def test_everything_works_from_the_keyboard(browser, page_file):
     page.close()
 
 
+CONTRASTS = """() => {
+  const channel = x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
+  const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const paint = colour => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data].map(x => x / 255);
+  };
+  const behind = element => {
+    for (let e = element; e; e = e.parentElement) {
+      const colour = paint(getComputedStyle(e).backgroundColor);
+      if (colour[3] === 1) return colour;
+    }
+    return paint("#fff");
+  };
+  const isText = e => [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+  return [...document.body.querySelectorAll("*")].filter(e => isText(e) && e.checkVisibility()
+      && !e.closest("svg")).map(e => {
+    const [a, b] = [paint(getComputedStyle(e).color), behind(e)].map(luminance);
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    return [ratio, e.tagName, e.textContent.slice(0, 30)];
+  }).sort((a, b) => a[0] - b[0])[0];
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_contrast_by_day_and_by_night(scheme, browser, page_file):
+    """Every text has the contrast of 4.5 that WCAG asks for (AA), on every view."""
+    context = browser.new_context(viewport=PHONE, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(page_file.as_uri())
+    page.wait_for_selector("body.ready")
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+    assert dark == (scheme == "dark")
+    for address in ("#ask", "#table?rows=3&columns=1", "#distribution?of=1", "#compare", "#report"):
+        page.evaluate("address => { location.hash = address }", address)
+        page.wait_for_timeout(50)
+        least, *place = page.evaluate(CONTRASTS)
+        assert least >= 4.5, (address, place)
+    context.close()
+
+
 def test_thousands_of_answers_of_the_page_are_those_of_python(browser, page_file, release):
     page = browser.new_page()
     page.goto(page_file.as_uri())
@@ -269,4 +313,31 @@ def test_every_view_of_every_kind_of_release_opens(name, browser, tmp_path):
         page.evaluate("() => new Promise(done => setTimeout(done, 50))")
     assert faults == []
     assert page.locator("h2:visible").count() > 0
+    page.close()
+
+
+def test_a_release_of_4427_columns_can_be_used(browser, tmp_path):
+    """The shape of LOANS: features of up to 1,001 values, on a desk."""
+    data = th.datasets.loans_like(seed=0, n=2_000)
+    work = th.Workload.random(data.schema, k=2, size=8, seed=0, max_queries=20_000)
+    release = th.Auto(epsilon=1.0, synthetic_rows=30).fit(data, work)
+    file = tmp_path / "page.html"
+    file.write_text(release_page(release), "utf-8")
+    page = browser.new_page(viewport=DESK)
+    faults: list[str] = []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    page.goto(file.as_uri())
+    page.wait_for_selector("body.ready")
+    widest = max(release.schema, key=lambda feature: feature.size)
+    page.get_by_label("Feature of condition 1").select_option(widest.name)
+    for name in ("Tables", "Distributions", "Compare", "Report"):
+        page.get_by_role("link", name=name, exact=True).click()
+        page.locator("h2:visible").first.wait_for()
+    page.evaluate(
+        "place => { location.hash = place }", f"#ask?if={release.schema.index(widest.name)}:0-4"
+    )
+    page.wait_for_timeout(50)
+    answer = release.answer(th.Query([th.Condition(widest.name, range(5))]))
+    assert shown(page) == pytest.approx([answer, answer.error_bar], abs=1e-6)
+    assert faults == []
     page.close()

@@ -205,7 +205,7 @@ def test_numbers_are_those_of_the_library(client, releases):
     mean = release.number(asked)
     found = client.get(f"{TABLES}/number", params={"query": asked}).json()
     assert found == {
-        "query": asked, "value": mean, "low": mean.low, "high": mean.high,
+        "query": asked, "read_as": None, "value": mean, "low": mean.low, "high": mean.high,
         "is_estimated": mean.is_estimated,
     }  # fmt: skip
     told = client.get(f"{TABLES}/numbers", params={"feature": "age", "where": "town=A"}).json()
@@ -214,3 +214,16 @@ def test_numbers_are_those_of_the_library(client, releases):
     assert told["histogram"][0]["from"] == 20
     refused(client.get(f"{TABLES}/numbers", params={"feature": "town"}), 422, "invalid")
     refused(client.get(f"{TABLES}/number", params={"query": "mean of"}), 422, "invalid")
+
+
+def test_every_way_to_ask_says_how_a_range_was_read(client):
+    """The bins of pay end at 0, 25, 50 and so on, so half of one is read as all of it."""
+    where, read_as = "pay=0..10", "pay=0..25"
+    for path, asked in (
+        ("answer", {"query": where}),
+        ("table", {"feature": "town", "where": where}),
+        ("number", {"query": f"mean of age among {where}"}),
+        ("numbers", {"feature": "age", "where": where}),
+    ):
+        told = client.get(f"{TABLES}/{path}", params=asked).json()
+        assert told["read_as"].endswith(read_as), path

@@ -63,7 +63,7 @@ function Tables({ release, rows, columns, layers, percent, where }) {
     <>
       {tables.map((table) => <Grid key={table.label} table={table} names={names.slice(-2)} />)}
       <p class="small">Each cell: its share with its margin of error (95 %), and the number of people. est.: The margin is estimated. † The margin is more than half of the share.
-        Darker cells have larger shares. Totals are answers of the release, not sums of the rounded cells.</p>
+        The more colour a cell has, the larger is its share. Totals are answers of the release, not sums of the rounded cells.</p>
       <DownloadButton name={names.join(" by ")} heads={heads} rows={lines} />
       <Elsewhere texts={isSpoken ? spokenTable(release, names, where, percent) : {}} />
     </>

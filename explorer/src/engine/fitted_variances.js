@@ -34,7 +34,7 @@ export class FittedVariances {
   }
 
   bound(conditions, r, answer) {
-    const { fitted, unmeasured } = this.constants;
+    const { unmeasured } = this.constants;
     if (conditions.some(({ noise }) => noise === Infinity)) return { variance: unmeasured ** 2, estimated: true };
     const pairOf = (a, b) => this.pairs.get(nameOf([a, b], 2));
     const inParts = this.floor + varianceInParts(conditions, r, answer, this.constants, (features) => this.weight(features), pairOf);
@@ -43,7 +43,7 @@ export class FittedVariances {
     if (r < conditions.length || whole === Infinity) return { variance: inParts, estimated: whole === Infinity };
     const cells = product(conditions.map(({ part }) => part));
     const noise = whole * cells * (1 - cells) * misfitOf(pairsOf(features, pairOf));
-    const asCells = this.floor + fitted * noise + excessOf(conditions, r, this.constants);
+    const asCells = this.floor + noise + excessOf(conditions, r, this.constants);
     return { variance: Math.min(inParts, asCells), estimated: false };
   }
 

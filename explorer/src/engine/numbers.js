@@ -26,12 +26,15 @@ export function numbersOf(release, index, where, parts = [0.25, 0.5, 0.75]) {
   const mean = meanOf(feature, edges, answers);
   const people = total.share * release.n;
   const off = Math.hypot(people * mean.margin, mean.value * (total.margin ?? 0) * release.n);
-  const around = (value, margin) => ({ value, low: value - margin, high: value + margin, estimated });
+  // The least and the largest number.
+  const [least, most] = [edges[0], edges.at(feature.edges ? -1 : -2)];
+  const within = (value, margin, low, high) =>
+    ({ value, low: Math.min(value, Math.max(value - margin, low)), high: Math.max(value, Math.min(value + margin, high)), estimated });
   const below = answers.slice(1).map((_, i) => ratio(answer(0, i + 1), total));
   return {
     people,
-    mean: around(mean.value, mean.margin),
-    sum: around(people * mean.value, off),
+    mean: within(mean.value, mean.margin, least, most),
+    sum: within(people * mean.value, off, Math.min(release.n * least, 0), Math.max(release.n * most, 0)),
     quantiles: parts.map((part) => ({ part, ...quantileOf(feature, edges, below, part), estimated })),
   };
 }

@@ -4,7 +4,7 @@ import { choose, countProbabilities } from "./uncertainty.js";
 
 /** The sum over all sets of one, two and three conditions. */
 export function varianceInParts(conditions, r, answer, constants, weightOf, pairOf) {
-  const { fitted, correlation, interaction, expected: times, claimed: wrong } = constants;
+  const { correlation, interaction, expected: times, claimed: wrong } = constants;
   const shares = sharesOf(conditions, constants);
   let claimed = 0;
   if (answer !== null && shares.length > 1)
@@ -14,7 +14,7 @@ export function varianceInParts(conditions, r, answer, constants, weightOf, pair
   for (const [places, counts] of setsOf(shares, r, constants)) {
     const names = places.map((i) => conditions[i].feature);
     const weight = weightOf(names);
-    const noise = fitted * weight * product(places.map((i) => contrast(conditions[i].part, shares[i])));
+    const noise = weight * product(places.map((i) => contrast(conditions[i].part, shares[i])));
     if (places.length === 1) {
       variance += counts * (noise + conditions[places[0]].excess);
       continue;

@@ -76,7 +76,9 @@ def main() -> None:
         if type(fault).__name__ == "NoArgsIsHelpError":
             typer.echo(words)
             sys.exit(fault.exit_code)
-        _fail(f"{words} See `thresher --help`.", fault.exit_code)
+        command = getattr(getattr(fault, "ctx", None), "command_path", "thresher")
+        stop = "" if words.endswith((".", "?")) else "."
+        _fail(f"{words}{stop} See `{command} --help`.", fault.exit_code)
 
 
 def _with_the_nearest(words: str) -> str:

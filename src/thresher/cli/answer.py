@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from thresher.cli.console import as_json_text, plain, say
+from thresher.cli.kept import say_how_it_was_read
 from thresher.cli.lines import lines_of
 from thresher.cli.options import AsJson, ReleaseFolder, usable_path
 from thresher.errors import ParameterError, QueryError
@@ -113,7 +114,7 @@ class _Asked:
                 self.report(text.strip(), _named(fault, named, number))
             else:
                 if query.among is not None:
-                    _say_how_it_was_read(text.strip(), query.among.read_as)
+                    say_how_it_was_read(text.strip(), query.among.read_as)
 
     def _shares(
         self, read: Iterable[tuple[str, Query | ConditionalQuery]]
@@ -128,7 +129,7 @@ class _Asked:
                     self.report(text, fault)
                     continue
                 asked.append(text)
-                _say_how_it_was_read(text, query.read_as)
+                say_how_it_was_read(text, query.read_as)
                 yield query
 
         for answer in self.release.answer_trusted(good()):
@@ -148,11 +149,6 @@ class _Asked:
         words = str(fault).partition("\n  ")[0]  # below, there is a picture of where it is
         say(f"thresher: {words}")
         self.faults.append({"query": text, "fault": words})
-
-
-def _say_how_it_was_read(text: str, read_as: str | None) -> None:
-    if read_as is not None:
-        say(f"thresher: {text} was read as {read_as}: bins end there")
 
 
 def _named(fault: QueryError, named: str, number: int) -> QueryError:

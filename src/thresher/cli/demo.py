@@ -46,16 +46,14 @@ def demo() -> None:
     work = Workload.random(records.schema, k=3, size=64, seed=253)
     show(f"ADULT: {records.n:,} people, {len(records.schema)} features.")
     show(f"The workload: {len(work)} random 3-way marginals, {work.query_count:,} queries.")
-    show("Fitting: noisy one-way tables, then the workload's tables, then rounds of the worst …")
+    show("Fitting: the workload's tables are measured with noise, and D' is fitted to them …")
     began = time.perf_counter()
     with phases_of("fitting") as progress:
-        # Fewer rows and rounds than by default, for the sake of those who wait.
-        auto = Auto(epsilon=1.0, synthetic_rows=400, rounds=6)
+        # Fewer rows than by default, for the sake of those who wait.
+        auto = Auto(epsilon=1.0, synthetic_rows=400)
         release = auto.fit(records, work, progress=progress)
-    show(
-        f"Fitted in {time.perf_counter() - began:.1f} s: {len(release.measurements)} noisy tables "
-        f"were measured, {release.settings['rounds']} of them because D' answered them worst."
-    )
+    seconds = time.perf_counter() - began
+    show(f"Fitted in {seconds:.1f} s, to {len(release.measurements)} noisy measurements.")
     show(
         f"Spent: rho = {float(release.spent):.5f} of zCDP, that is epsilon = {release.epsilon:g} "
         f"at delta = {float(release.delta):.1e}. Asking the release costs nothing more."

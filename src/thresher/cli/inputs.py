@@ -5,6 +5,7 @@ from pathlib import Path
 from thresher.cli.console import counting, warn, working
 from thresher.data import connect, datasets, read
 from thresher.data.engines.address import is_address, without_secrets
+from thresher.data.engines.engine import NO_IDS
 from thresher.data.header import LONGEST_HEADER, separator_of
 from thresher.data.paths import files_of
 from thresher.data.private import PrivateData
@@ -66,10 +67,7 @@ def load_records(
         return datasets.adult()
     if is_address(data):
         if person is not None:
-            raise DataError(
-                f"{without_secrets(data)}: ids of persons are read from files; export the rows to "
-                "Parquet"
-            )
+            raise DataError(f"{without_secrets(data)}: {NO_IDS}")
         with working(f"connecting to {without_secrets(data)}"):
             return connect(data, schema)
     _warn_of_decimal_commas(Path(data), schema)

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from thresher.cli.console import plain, print_json, say, show
+from thresher.cli.kept import Where, kept_by, writing
 from thresher.cli.options import AsJson, ReleaseFolder, usable_path
 from thresher.errors import ParameterError
-from thresher.queries.query import Query
 from thresher.release import load
 from thresher.release.number_summary import summary_of
 from thresher.release.spreadsheet import write_csv
@@ -19,10 +19,7 @@ from thresher.release.spreadsheet import write_csv
 def numbers(
     release: ReleaseFolder,
     feature: Annotated[str, typer.Argument(metavar="FEATURE", help="Whole numbers, or bins.")],
-    where: Annotated[
-        str | None,
-        typer.Option(metavar="QUERY", help='Only people who meet conditions: "age>=25".'),
-    ] = None,
+    where: Where = None,
     bins: Annotated[int, typer.Option(help="The most bins of the histogram.", min=1)] = 20,
     output: Annotated[
         Path | None,
@@ -50,16 +47,11 @@ def numbers(
     if output is not None and output.suffix != ".csv":
         raise ParameterError(f"{output}: the file of a histogram ends in .csv")
     published = load(release)
-    kept = None if where is None else Query.parse(where, published.schema)
-    if kept is not None and kept.read_as is not None:
-        say(f"thresher: {where} was read as {kept.read_as}: bins end there")
-    found = published.numbers(feature, where=kept)
+    found = published.numbers(feature, where=kept_by(where, published.schema))
     told = summary_of(found, bins)
     if output is not None:
-        try:
+        with writing(output):
             write_csv(found.histogram(bins).reset_index(), output)
-        except OSError as fault:
-            raise ParameterError(f"{output} cannot be written: {fault.strerror}") from None
         say(f"thresher: wrote {output}")
     if as_json:
         print_json(_without_nan(told))

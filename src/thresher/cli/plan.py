@@ -78,8 +78,8 @@ def plan(
     r"""Forecast errors, time and memory at several ε, before anything is paid for.
 
     The mechanism is run on made-up people of the same schema and number. No record is read, and
-    nothing is spent. If it is public what people are like, say so with --like: the typical error
-    depends on that.
+    nothing is spent. A typical cell is one with 1 % of the people or more. If it is public what
+    people are like, say so with --like: errors and margins are forecast better then.
 
     Example:
         thresher plan --schema schema.json --n 5000 --workload workload.json \

@@ -6,14 +6,15 @@ from pathlib import Path
 
 from thresher.cli.console import Interrupted, counting, print_json, say, show, warn, working
 from thresher.cli.options import names_in
-from thresher.cli.paying import check_unit, open_ledger
+from thresher.cli.paying import check_unit, open_ledger, unit_of
+from thresher.data.engines.address import without_secrets
 from thresher.drafting import Declared, PrivateDraft, draft_schema_privately
 from thresher.drafting.declared import Kind
 from thresher.errors import BudgetError, DataError, ParameterError
 from thresher.files import write_json
 from thresher.privacy.budget import rho_of
 from thresher.privacy.ledger import Ledger
-from thresher.privacy.unit import Neighbours, Unit
+from thresher.privacy.unit import Counting, Neighbours, Unit
 
 OF_LEDGER = Fraction(1, 100)
 """The part of a ledger's δ that a draft spends unless it is told."""
@@ -35,12 +36,25 @@ class Spending:
     ledger: Path | None
     period: str | None
     neighbours: Neighbours
+    person: str | None
+    rows_per_person: int | None
+    counting: Counting
 
     @property
     def is_given(self) -> bool:
         """Whether any option was given that only a private draft has."""
-        given = (self.rho, self.epsilon, self.delta, self.ledger, self.period)
+        given = (
+            self.rho, self.epsilon, self.delta, self.ledger, self.period, self.person,
+            self.rows_per_person,
+        )  # fmt: skip
         return any(option is not None for option in given) or self.neighbours != "replace"
+
+    def unit(self) -> Unit:
+        """What is protected."""
+        # The δ of a draft is no default of anything: `amounts` asks for it.
+        return unit_of(
+            self.neighbours, self.person, self.rows_per_person, self.counting, None, None
+        )
 
     def amounts(self, ledger: Ledger | None) -> tuple[Fraction, Fraction | None]:
         """ρ, and what of δ goes to values of single records."""
@@ -66,14 +80,15 @@ def draft_privately(
     bins: int | None,
     shares: Path | None,
     line_breaks: bool,
+    case_sensitive_ids: bool,
     as_json: bool,
 ) -> None:
     """Find a schema with noise, write it, and say what it cost."""
     for target in [output] if shares is None else [output, shares]:
         if target.is_dir() or not target.absolute().parent.is_dir():
             raise DataError(f"{target} cannot be written: name a file in a folder that exists")
+    unit = spending.unit()
     ledger = None if spending.ledger is None else open_ledger(spending.ledger)
-    unit = Unit(spending.neighbours)
     if ledger is not None:
         check_unit(ledger, unit)
     elif spending.period is not None:
@@ -84,14 +99,16 @@ def draft_privately(
             "`thresher ledger create` makes a ledger"
         )
     rho, delta = spending.amounts(ledger)
-    doing = f"reading {data}"
+    doing = f"reading {without_secrets(data)}"
+    # The number of persons may be public, but how many rows each of them has is not.
+    is_told = unit.total_is_public and unit.person is None
     try:
-        with counting(doing) if unit.total_is_public else working(doing) as progress:
+        with counting(doing) if is_told else working(doing) as progress:
             draft = draft_schema_privately(
                 data, rho=rho, delta=delta, declared=declared, columns=columns, bins=bins,
                 ledger=ledger, release=f"schema draft {output}", unit=unit,
-                period=spending.period, progress=progress if unit.total_is_public else None,
-                line_breaks_in_cells=line_breaks,
+                period=spending.period, progress=progress if is_told else None,
+                line_breaks_in_cells=line_breaks, case_sensitive_ids=case_sensitive_ids,
             )  # fmt: skip
     except KeyboardInterrupt:
         raise Interrupted(

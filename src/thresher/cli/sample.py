@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from thresher.cli.console import print_json, show, working
+from thresher.cli.kept import writing
 from thresher.cli.options import AsJson, ReleaseFolder, usable_path
 from thresher.errors import ParameterError
 from thresher.release import load
@@ -60,15 +61,12 @@ def sample(
         whole = {f.name: "Int64" for f in with_extra if isinstance(f, IntegerRange)}
         records = records.astype(whole)
     mixed = {feature.name: str for feature in with_extra if labels}
-    try:
-        with working(f"writing {output}"):
-            if output.suffix == ".csv":
-                write_csv(records, output, escape=escape)
-            else:
-                # A Parquet column has one type: numbers beside words ("missing") become words.
-                records.astype(mixed).to_parquet(output, index=False)
-    except OSError as fault:
-        raise ParameterError(f"{output} cannot be written: {fault.strerror}") from None
+    with writing(output), working(f"writing {output}"):
+        if output.suffix == ".csv":
+            write_csv(records, output, escape=escape)
+        else:
+            # A Parquet column has one type: numbers beside words ("missing") become words.
+            records.astype(mixed).to_parquet(output, index=False)
     if as_json:
         print_json({"sample": str(output), "rows": rows})
     else:

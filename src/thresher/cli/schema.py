@@ -5,15 +5,20 @@ from typing import Annotated
 
 import typer
 
-from thresher.cli.console import counting, print_json, say, show
+from thresher.cli.console import counting as counting_rows
+from thresher.cli.console import print_json, say, show
 from thresher.cli.options import (
     AsJson,
+    CaseSensitiveIds,
+    CountingOption,
     Epsilon,
     LedgerFile,
     LineBreaks,
     NeighboursOption,
     Period,
+    Person,
     Rho,
+    RowsPerPerson,
     names_in,
     probability,
     usable_path,
@@ -31,7 +36,8 @@ def draft(
         str,
         typer.Argument(
             metavar="DATA",
-            help="A CSV, JSON lines or Parquet file, a folder of these, or a pattern in quotes.",
+            help="A CSV, JSON lines or Parquet file, a folder of these, or a pattern in quotes; "
+            "with --private also a table of a database: postgresql://host/database#people.",
             callback=usable_path,
         ),
     ],
@@ -60,8 +66,8 @@ def draft(
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="With --private: the probability, at most, that a value of a single record "
-            "becomes a category. Half of it with --epsilon, whose δ this is then. Default: a "
+            help="With --private: the probability, at most, that values of a single record or "
+            "person become categories. Half of it with --epsilon, whose δ this is then. Default: a "
             "hundredth of the ledger's δ.",
             callback=probability,
         ),
@@ -69,6 +75,10 @@ def draft(
     ledger: LedgerFile = None,
     period: Period = None,
     neighbours: NeighboursOption = "replace",
+    person: Person = None,
+    rows_per_person: RowsPerPerson = None,
+    counting: CountingOption = "persons",
+    case_sensitive_ids: CaseSensitiveIds = False,
     categories: Annotated[
         str | None,
         typer.Option(metavar="NAMES", help="With --private: columns that hold categories."),
@@ -112,7 +122,7 @@ def draft(
     ] = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Guess a schema from a file, for you to review.
+    r"""Guess a schema from a file, for you to review.
 
     The draft tells which values occur, so it is NOT PRIVATE. Replace what was guessed by what is
     publicly known before you publish anything.
@@ -128,19 +138,23 @@ def draft(
     Example:
         thresher schema draft people.csv --output schema.json
         thresher schema draft people.csv --private --rho 0.001 --ledger p.ledger
+        thresher schema draft visits.csv --private --rho 0.001 \
+            --ledger visits.ledger --person id --rows-per-person 4
     """
-    if is_address(data):
+    if is_address(data) and not private:
         raise DataError(
-            f"{without_secrets(data)}: a draft is made from a file; export some records to CSV or "
-            "Parquet, and draft from those"
+            f"{without_secrets(data)}: a draft without noise is made from a file; export some "
+            "records to CSV or Parquet, or add --private"
         )
     chosen = None if columns is None else names_in(columns, "--columns")
     declared = declared_columns(categories, numbers, dates, booleans)
-    spending = Spending(rho, epsilon, delta, ledger, period, neighbours)
+    spending = Spending(
+        rho, epsilon, delta, ledger, period, neighbours, person, rows_per_person, counting
+    )
     if private:
         draft_privately(
             data, output, chosen, declared, spending, bins=bins, shares=shares,
-            line_breaks=line_breaks, as_json=as_json,
+            line_breaks=line_breaks, case_sensitive_ids=case_sensitive_ids, as_json=as_json,
         )  # fmt: skip
         return
     if declared or bins is not None or shares is not None or spending.is_given:
@@ -148,7 +162,7 @@ def draft(
             "kinds of columns and a budget are for a draft with noise: add --private, or leave "
             "them out"
         )
-    with counting(f"reading {data}") as progress:
+    with counting_rows(f"reading {data}") as progress:
         drafted = draft_schema(data, progress, columns=chosen, line_breaks_in_cells=line_breaks)
     drafted.schema.save(output, warning=WARNING)
     for name, reason in drafted.left_out.items():

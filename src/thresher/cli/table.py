@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from thresher.cli.console import plain, print_json, say, show
+from thresher.cli.console import plain, print_json, show
+from thresher.cli.kept import Where, kept_by, writing
 from thresher.cli.options import AsJson, ReleaseFolder, usable_path
 from thresher.errors import ParameterError
-from thresher.queries.query import Query
 from thresher.release import Release, load
 from thresher.release.spreadsheet import spreadsheet_safe, write_csv
 
@@ -36,10 +36,7 @@ def table(
     features: Annotated[
         list[str], typer.Argument(metavar="FEATURE", help="One, two or three features.")
     ],
-    where: Annotated[
-        str | None,
-        typer.Option(metavar="QUERY", help='Only people who meet conditions: "age>=25".'),
-    ] = None,
+    where: Where = None,
     percent: Annotated[
         PercentOf | None,
         typer.Option(
@@ -74,9 +71,7 @@ def table(
             f"{output}: the kind of file is told by its ending: {', '.join(ENDINGS)}"
         )
     published = load(release)
-    kept = None if where is None else Query.parse(where, published.schema)
-    if kept is not None and kept.read_as is not None:
-        say(f"thresher: {where} was read as {kept.read_as}: bins end there")
+    kept = kept_by(where, published.schema)
     found = published.table(*features, where=kept, percent=percent.value if percent else None)
     if output is not None:
         _write(found, output)
@@ -92,19 +87,22 @@ def _write(found: "pd.DataFrame", output: Path) -> None:
     flat = found.reset_index()
     names = found.index.names
     flat = flat.astype(dict.fromkeys(names, str))
-    try:
+    with writing(output):
         if output.suffix == ".csv":
             write_csv(flat, output)
         elif output.suffix == ".parquet":
             flat.to_parquet(output, index=False)
         else:
-            spreadsheet_safe(flat).to_excel(output, index=False)
+            _write_workbook(flat, output)
+
+
+def _write_workbook(flat: "pd.DataFrame", output: Path) -> None:
+    try:
+        spreadsheet_safe(flat).to_excel(output, index=False)
     except ModuleNotFoundError:
         raise ParameterError(
             f"{output}: writing .xlsx needs openpyxl: pip install 'thresher[xlsx]'"
         ) from None
-    except OSError as fault:
-        raise ParameterError(f"{output} cannot be written: {fault.strerror}") from None
 
 
 def _records(found: "pd.DataFrame") -> list[dict[str, Any]]:

@@ -1,29 +1,26 @@
 """Private records that have no schema yet: how often each cell occurs, column by column.
 
-A private draft asks about one column at a time, so this is all that it needs. Columns of a type
-that has no spelling (lists, bytes) are set aside by that type, which the source declares.
+A private draft asks about one column at a time, so this is all that it needs. Where a person can
+have several rows, these stay together until the wall has chosen which of them count.
 """
 
-import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from thresher.data.batches import Batches
+from thresher.data.persons import PersonColumn, PersonRows, hashes_of
 from thresher.data.private import FeatureSet, Progress
-from thresher.data.reading import open_batches
+from thresher.data.spelled import Spelled, SpelledCounts
 from thresher.errors import DataError
 from thresher.schema import Schema
 from thresher.schema.cells import number_of
-from thresher.schema.draft.survey import can_be_category, survey_code, survey_feature
-from thresher.schema.labels import is_label
+from thresher.schema.draft.survey import can_be_category, survey_code
+from thresher.schema.feature import Codes
 from thresher.tables.sparse import SparseTable
-from thresher.wording import shown
 
 Counts = npt.NDArray[np.int64]
 
@@ -37,6 +34,7 @@ class Cells:
 
     Example:
         >>> import pandas as pd
+        >>> from thresher.data.cell_reading import read_cells
         >>> read_cells(pd.DataFrame({"sex": ["F", "M", None]}))
         Cells(3 records, 1 columns)
     """
@@ -86,75 +84,65 @@ class Cells:
         return SparseTable((self.schema[name].size,), codes, counts)
 
 
-def read_cells(
-    source: Any,
-    columns: Collection[str] | None = None,
-    progress: Progress | None = None,
-    *,
-    line_breaks_in_cells: bool = False,
-) -> Cells:
-    """Read private records for a private draft of their schema.
+@dataclass(frozen=True, repr=False, eq=False)
+class PersonCells:
+    """The cells of private rows, of which a person can have several.
 
-    Args:
-        source: What `thresher.read` takes.
-        columns: The columns to read; None for all that the source declares.
-        progress: Called with the number of records read so far.
-        line_breaks_in_cells: As for `thresher.read`.
-
-    Example:
-        >>> import pandas as pd
-        >>> read_cells(pd.DataFrame({"sex": ["F", "M"], "age": [30, 41]}), ["age"]).schema.names
-        ('age',)
+    Attributes:
+        schema: As that of `Cells`.
+        ids: Whose each row is.
+        columns: The columns.
+        codes: The cells of each column, as codes of it.
+        unreadable: The columns that cannot be features.
     """
-    from thresher.schema.coding import spellings_of
 
-    with ExitStack() as stack:
-        opened = open_batches(source, stack, columns, line_breaks_in_cells=line_breaks_in_cells)
-        if columns is None:
-            _refuse_private_names(opened)
-        names = opened.columns if columns is None else list(columns)
-        for name in names:
-            if name not in opened.columns:
-                raise DataError(f"{opened.described} has no column {shown(name)}: see its header")
-        counted: dict[str, Counter[str]] = {name: Counter() for name in names}
-        unreadable = {name for name in names if not is_label(name)}
-        rows = 0
-        for batch in opened.batches:
-            for name in names:
-                if name in unreadable:
-                    continue
-                try:
-                    spelled = spellings_of(name, batch.column(name))
-                except DataError:  # of a declared type that has no spelling
-                    unreadable.add(name)
-                else:
-                    _add(counted[name], spelled)
-            rows += len(batch)
-            if progress:
-                progress(rows)
-    if not rows:
-        raise DataError(f"{opened.described} holds no records")
-    readable = {name: counted[name] for name in names if name not in unreadable}
-    if not readable:
-        raise DataError(f"{opened.described} has no column that could be a feature")
-    schema = Schema([survey_feature(name) for name in readable])
-    return Cells(schema, rows, readable, tuple(name for name in names if name in unreadable))
+    schema: Schema
+    ids: PersonColumn
+    columns: Mapping[str, Spelled]
+    codes: Mapping[str, Codes]
+    unreadable: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"PersonCells({self.persons} persons, {len(self.columns)} columns)"
 
-def _refuse_private_names(opened: Batches) -> None:
-    """Refuse to take names for public that are a part of the records."""
-    if opened.names_in_records:
-        raise DataError(
-            f"{opened.described}: its records name their columns, so that a name can tell about a "
-            "single record: list the columns to describe (--columns)"
+    @property
+    def n(self) -> int:
+        """The number of rows."""
+        return len(self.ids.hashes)
+
+    @property
+    def person(self) -> str:
+        """The name of the column with the ids."""
+        return self.ids.name
+
+    @property
+    def persons(self) -> int:
+        """The number of persons."""
+        return self.ids.count
+
+    def person_rows(self) -> Iterator[PersonRows]:
+        """All rows, for the privacy wall only. Not private.
+
+        Codes depend on what other records say, so a hash stands in the place of each cell, which
+        depends on its text alone.
+        """
+        hashed = (
+            hashes_of(list(column.texts))[:, 0][self.codes[name]]
+            for name, column in self.columns.items()
         )
-    if any(math.isfinite(number_of(name)) for name in opened.columns):
-        raise DataError(
-            f"{opened.described}: a column has a number for its name. If there is no header line, "
-            "the names are somebody's record: add one, or list the columns to describe (--columns)"
-        )
+        yield PersonRows(tuple(hashed), self.ids.hashes)
 
+    def of_rows(self, rows: npt.NDArray[np.intp], weights: Counts) -> Cells:
+        """The cells of some rows, each as often as its weight says. Not private: for the wall."""
+        counted = {}
+        for name, column in self.columns.items():
+            counts = SpelledCounts(column)
+            counts.add(self.codes[name][rows], weights)
+            counted[name] = counts.of_texts()
+        return Cells(self.schema, int(weights.sum()), counted, self.unreadable)
 
-def _add(counted: Counter[str], spelled: Any) -> None:
-    for pair in spelled.value_counts().to_pylist():
-        counted[pair["values"] or ""] += pair["counts"]
+    def counts(
+        self, feature_sets: Sequence[FeatureSet], progress: Progress | None = None
+    ) -> NoReturn:
+        """Refused: which rows of a person count is for the wall to say."""
+        raise DataError("rows of persons without a schema are counted behind the wall only")

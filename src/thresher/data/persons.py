@@ -11,7 +11,7 @@ paid for. A message names the column, never an id.
 
 import hashlib
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -119,8 +119,8 @@ class PersonIds:
             )
         if self._numbers_as_text and any(_may_be_rounded(str(text)) for text in ids):
             raise self._rounded()
-        exact = _hashes_of(ids)
-        folded = _hashes_of([_folded(str(text)) for text in ids])
+        exact = hashes_of(ids)
+        folded = hashes_of([_folded(str(text)) for text in ids])
         self._distinct.append(np.concatenate([exact, folded], axis=1))
         self._parts.append(exact[np.asarray(encoded.indices)])
 
@@ -175,7 +175,14 @@ def _folded(text: str) -> str:
     return folded.lstrip("0") or folded
 
 
-def _hashes_of(texts: "list[str] | list[str | None]") -> Hashes:
+def hashes_of(texts: "Sequence[str | None]") -> Hashes:
+    """A hash of 128 bits for each of some texts.
+
+    Example:
+        >>> one, other, same = hashes_of(["a", "b", "a"]).tolist()
+        >>> one == same, one == other
+        (True, False)
+    """
     joined = b"".join(
         hashlib.blake2b(str(text).encode(), digest_size=16).digest() for text in texts
     )

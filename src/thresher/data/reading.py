@@ -113,10 +113,7 @@ def read(
     limit = math.inf if keep else (IN_MEMORY if in_memory is None else 0)
     n = rows_in_metadata(files) if files else None
     if n is None or n * bytes_per_record(schema) <= limit:
-        in_json = any(file.path.name.lower().endswith(ENDINGS["JSON lines"]) for file in files)
-        ids = None
-        if person is not None:
-            ids = PersonIds(person, case_sensitive_ids, numbers_as_text=in_json)
+        ids = None if person is None else ids_in(source, person, case_sensitive_ids)
         coded = _Coded(schema, limit, ids)
         with ExitStack() as stack:
             wanted = schema.names if person is None else (*schema.names, person)
@@ -129,6 +126,19 @@ def read(
             return coded.records()
         n = coded.rows
     return RecordFiles(schema, files, n, line_breaks_in_cells=line_breaks_in_cells)
+
+
+def ids_in(source: Any, person: str, case_sensitive: bool) -> PersonIds:
+    """What reads the ids of persons in a source, as `read` does.
+
+    Example:
+        >>> import pandas as pd
+        >>> ids_in(pd.DataFrame({"patient": [7]}), "patient", case_sensitive=False).name
+        'patient'
+    """
+    files = files_of(source) if isinstance(source, FILES) else ()
+    in_json = any(file.name.lower().endswith(ENDINGS["JSON lines"]) for file in files)
+    return PersonIds(person, case_sensitive, numbers_as_text=in_json)
 
 
 def open_batches(

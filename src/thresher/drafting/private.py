@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from thresher.data.cells import Cells, read_cells
+from thresher.data.cell_reading import read_cells
+from thresher.data.cells import Cells, PersonCells
 from thresher.data.private import Progress
 from thresher.drafting.declared import Declared
 from thresher.drafting.features import (
@@ -50,7 +51,7 @@ WORTH = 2
 """A bin should have so many times more records than a choice of an edge errs by."""
 
 TOO_FEW = "too few of its cells are of one kind to see it through the noise: declare its kind"
-RARE = "no value has enough records to be told (about {threshold:,}, with noise)"
+RARE = "no value has enough {counted} to be told (about {threshold:,}, with noise)"
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,7 @@ def draft_schema_privately(
     randomness: Randomness | None = None,
     progress: Progress | None = None,
     line_breaks_in_cells: bool = False,
+    case_sensitive_ids: bool = False,
 ) -> PrivateDraft:
     """Find a schema in private records, under differential privacy.
 
@@ -96,20 +98,22 @@ def draft_schema_privately(
     that you do not declare, the budget also pays for finding out what they hold.
 
     Args:
-        source: What `thresher.read` takes.
+        source: What `thresher.read` takes, or a table of a database, as for `thresher.connect`.
         rho: The most that is spent.
-        delta: The probability, at most, that a value which only one record has becomes a category.
+        delta: The probability, at most, that values of only one unit become categories.
             Needed unless every column is declared to hold numbers, dates or truth values.
         declared: What is known of columns.
         columns: The columns to describe; None for all but those that identify or weight by name.
         bins: The most bins of numbers; None for as many as the budget can place, up to 16.
         ledger: Where the spending is recorded. The same ledger can pay for fits.
         release: The name under which the ledger records it.
-        unit: What is protected: a record that is replaced, or one that is added or removed.
+        unit: What is protected; if not given, one record that is replaced by another. Persons with
+            several rows need files or a data frame with their ids.
         period: The period of the records, for a ledger of several.
         randomness: Where noise comes from; the operating system unless an experiment says so.
         progress: Called with the number of records read so far.
         line_breaks_in_cells: As for `thresher.read`.
+        case_sensitive_ids: As for `thresher.read`.
 
     Returns:
         The draft, with what it spent.
@@ -122,11 +126,6 @@ def draft_schema_privately(
         ('Oslo', 'Rome', '(other)')
     """
     protected = Unit() if unit is None else unit
-    if protected.person is not None:
-        raise ParameterError(
-            "a private draft protects single records: where persons have several rows, write the "
-            "schema from what is publicly known, or draft from a file with one row of each person"
-        )
     if bins is not None and (type(bins) is not int or not 2 <= bins <= 1000):
         raise ParameterError(f"bins must be a whole number from 2 to 1000, not {bins!r}")
     whole, known = exact(rho, "rho"), dict(declared or {})
@@ -138,14 +137,18 @@ def draft_schema_privately(
     if ledger is not None:
         ledger.check_unit(protected)
         ledger.check(whole, release, failure or Fraction(0))
-    cells = read_cells(source, columns, progress, line_breaks_in_cells=line_breaks_in_cells)
+    cells = read_cells(
+        source, columns, progress, line_breaks_in_cells=line_breaks_in_cells,
+        person=protected.person, case_sensitive_ids=case_sensitive_ids,
+    )  # fmt: skip
     asked, left_out = _asked(cells, known, columns)
     if failure is None and any(
         name not in known or known[name].kind == "categories" for name in asked
     ):
         raise ParameterError(
-            "which delta? A value of a single record becomes a category with this probability at "
-            "most: give delta=1e-9 or the like, or declare columns as numbers, dates or boolean"
+            "which delta? Values of a single record or person become categories with this "
+            "probability at most: give delta=1e-9 or the like, or declare columns as numbers, "
+            "dates or boolean"
         )
     curator = Curator(
         cells, Budget.from_rho(whole), ledger, release=release, randomness=randomness,
@@ -156,7 +159,7 @@ def draft_schema_privately(
 
 
 def _asked(
-    cells: Cells, known: Mapping[str, Declared], columns: Collection[str] | None
+    cells: Cells | PersonCells, known: Mapping[str, Declared], columns: Collection[str] | None
 ) -> tuple[list[str], dict[str, str]]:
     """The columns to describe, and why the others are not; by names and declared types only."""
     for name in known:
@@ -259,17 +262,20 @@ class _Draft:
 
     def _categories(self, names: list[str], rho: Fraction) -> None:
         assert self.delta is not None  # asked for at the start
+        counted, total = self.curator.unit.counted, self.curator.known_total().n
         for found in self.curator.find_categories(names, rho=rho, delta=self.delta):
             feature = categories_feature(found.column, found.counts)
             if feature is None:
-                self.left_out[found.column] = RARE.format(threshold=found.threshold)
+                self.left_out[found.column] = RARE.format(
+                    counted=counted, threshold=found.threshold
+                )
                 del self.notes[found.column]
                 continue
             self.features[found.column] = feature
-            self.shares[found.column] = category_shares(feature, found.counts, self.curator.n)
+            self.shares[found.column] = category_shares(feature, found.counts, total)
             self.notes[found.column] += (
                 f", {feature.size - 1} and (other); values of less than about "
-                f"{found.threshold:,} records are (other)"
+                f"{found.threshold:,} {counted} are (other)"
             )
 
     def _edges(self, binned: Mapping[str, Declared], rho: Fraction) -> None:

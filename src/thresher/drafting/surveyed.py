@@ -24,6 +24,9 @@ CLEAR = 4.0
 CERTAIN = 5.0
 """And so many that a range goes as far: one of some thousand counts must not stretch it."""
 
+MOST_TOGETHER = 16
+"""Of cells that each have too few for the noise, so many neighbours are looked at together."""
+
 FIRST_YEAR = 1800
 """That of the scale of dates. Days before it count as its first decade."""
 
@@ -64,8 +67,7 @@ class Surveyed:
         if kind is None:
             return None
         if kind == "numbers":
-            places = self._far(np.maximum(self._whole, self._others))
-            return Declared(kind, *_number_range(places))
+            return Declared(kind, *_number_range(self._far(self._whole, self._others)))
         if kind == "dates":
             first, last = (max(1, place) for place in self._far(self._dates))
             return Declared(kind, FIRST_YEAR + 10 * (first - 1), FIRST_YEAR + 10 * last - 1)
@@ -92,12 +94,26 @@ class Surveyed:
         """The sum of the counts that noise alone would not give."""
         return float(counts[counts > CLEAR * self.sigma].sum())
 
-    def _far(self, counts: npt.NDArray[np.int64]) -> tuple[int, int]:
+    def _far(self, *scales: npt.NDArray[np.int64]) -> tuple[int, int]:
         """The first and the last place that is there for certain, or else the fullest one."""
-        places = np.flatnonzero(counts > CERTAIN * self.sigma)
+        places = np.concatenate([self._certain(counts) for counts in scales])
         if not len(places):
-            places = np.array([counts.argmax()])
-        return int(places[0]), int(places[-1])
+            places = np.array([np.max(scales, axis=0).argmax()])
+        return int(places.min()), int(places.max())
+
+    def _certain(self, counts: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
+        """The places of which people are seen, alone or with 1, 3, 7 or 15 neighbours.
+
+        Neighbours are taken together only where nobody is seen in a part of them.
+        """
+        seen, size = np.zeros(len(counts), dtype=np.bool_), 1
+        while size <= MOST_TOGETHER:
+            starts = np.arange(0, len(counts), size)
+            sums = np.add.reduceat(counts, starts)
+            new = (sums > CERTAIN * self.sigma * size**0.5) & ~np.logical_or.reduceat(seen, starts)
+            seen |= np.repeat(new, size)[: len(counts)]
+            size *= 2
+        return np.flatnonzero(seen)
 
 
 def _number_range(places: tuple[int, int]) -> tuple[float, float]:

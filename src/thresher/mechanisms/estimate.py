@@ -17,7 +17,7 @@ from thresher.tables.sparse import DENSE_PER_PAIR
 LONGEST = 7 * 24 * 3600.0
 """The most seconds of a fit that is not refused: a week."""
 
-STARTING = 0.3
+STARTING = 0.45
 """What a fit takes however small it is: loading compiled kernels, mostly."""
 
 BATCH_BYTES = 256 << 20

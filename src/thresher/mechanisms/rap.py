@@ -318,6 +318,7 @@ class RAPProcedure:
                 work += Work.choosing(min(cells, CELLS_PER_RECORD * self.n), rows)
             else:
                 work += Work.walking(cells, walking_work(threshold.shape(schema), rows))
+                work += Work.scoring(0, 1, rows)  # what a table takes however small it is
         return work
 
     def phases(self, n: int) -> tuple[Phase, ...]:

@@ -1,7 +1,7 @@
 """What is publicly known about the people, which makes a forecast better.
 
-What a fit errs by in a typical cell depends on how people are spread over cells. A schema does not
-say that, but much of it follows from how frequent each value is, and this is often public: from
+How large errors and margins are depends on how people are spread over cells. A schema does not say
+that, but much of it follows from how frequent each value is, and this is often public: from
 published tables, or from an earlier release of these or similar people.
 """
 

@@ -15,7 +15,7 @@ from thresher.data.private import PrivateData
 from thresher.data.viewed import counts_of
 from thresher.errors import QueryError, ResourceError
 from thresher.evaluation.errors import errors_of
-from thresher.evaluation.typical import typical_error
+from thresher.evaluation.typical import typical_cell, typical_error
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.planning.like import Shares
@@ -72,8 +72,8 @@ class ExpectedErrors:
 
     Attributes:
         largest: The largest error over the workload.
-        typical: The median error over the workload's cells with people in them.
-        cell_margin: The margin of error of a typical cell of the workload's marginal tables.
+        typical: The median error over the workload's cells with 1 % of the people or more.
+        cell_margin: The margin of error of such a cell of the workload's marginal tables.
         one_way_margin: That of the share of one value.
         threshold_margin: That of an answer to a threshold with r < k; None if there is none.
         by_threshold: The largest error of each threshold.
@@ -188,7 +188,7 @@ class Trials:
             return fit
         releases = [self._release(fit.budget, p, i) for i, p in enumerate(self.people)]
         errors = [
-            _errors(release, people, self.workload)
+            errors_found(release, people, self.workload)
             for release, people in zip(releases, self.people, strict=True)
         ]
         measured = tuple(_kinds(releases[0].measurements))
@@ -221,7 +221,14 @@ def _kinds(measurements: Iterable[Measurement]) -> Iterable[Measured]:
         yield Measured(kind, len(sigmas), (min(sigmas), max(sigmas)))
 
 
-def _errors(release: Release, people: PrivateData, workload: Workload) -> ExpectedErrors:
+def errors_found(release: Release, people: PrivateData, workload: Workload) -> ExpectedErrors:
+    """The errors and margins of a release of people that are known. Not for publication.
+
+    Args:
+        release: The release.
+        people: The people that it is of.
+        workload: The thresholds to compare on.
+    """
     table = release.source.table
     by_threshold = errors_of(table, people, workload).by_threshold
     some = workload.thresholds[:: max(1, len(workload) // MOST_ASKED)]
@@ -247,12 +254,12 @@ def _commonest(people: PrivateData, schema: Schema, threshold: Threshold) -> int
 def _margin(
     release: Release, people: PrivateData, asked: Sequence[tuple[tuple[str, ...], int]]
 ) -> float | None:
-    """The median margin of error, each asked at a cell with a middling number of people."""
+    """The median margin of error, each asked at a typical cell."""
     margins = []
     for features, r in asked:
         [table] = counts_of(people, release.schema, [features])
-        middle = np.argsort(table.counts)[len(table.counts) // 2]
-        codes = np.unravel_index(int(table.cells[middle]), table.shape)
+        place = typical_cell(table.counts, people.n)
+        codes = np.unravel_index(int(table.cells[place]), table.shape)
         pairs = zip(features, codes, strict=True)
         query = Query([Condition(name, [int(code)]) for name, code in pairs], r)
         # A source of noisy tables alone has no answers to other thresholds.

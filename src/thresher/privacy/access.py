@@ -228,8 +228,8 @@ class Access(ABC):
         """Find the values that enough records have, in columns without a code book.
 
         Only for records without a schema (see `thresher.drafting`). A value is told if its noisy
-        count passes a threshold, which a value of a single record does with a probability of at
-        most δ, over all columns together.
+        count passes a threshold, which values of a single record or person do with a probability
+        of at most δ, over all columns together.
 
         Args:
             columns: The columns.

@@ -2,20 +2,22 @@
 
 The values that occur are unknown, so no noise can be drawn for those that do not. Every value that
 does occur gets discrete Gaussian noise on its count, and is told only if the noisy count is at
-least a threshold. A value that only one record has must be told almost never, because in a
-neighbour it may not exist. The threshold makes the probability of that at most δ.
+least a threshold. A value that only one record or person has must be told almost never, because in
+a neighbour it may not exist. The threshold makes the probability of that at most δ.
 
-Proof. Let x and x' be neighbours: in each of C columns, the differing unit has at most one cell in
-either. Call a value of a column *common* if it occurs in both x and x'. The counts of common values
-move by at most 1, at most two of them in each column if a unit is replaced and at most one if it is
-added or removed. That is a squared L2 distance of at most C times `Unit.table_squared`. So telling
-the common values whose noisy counts pass the threshold is post-processing of discrete Gaussian
-noise that costs ρ. A value that is not common occurs in only one of x and x', and only in the cell
-of the differing unit there: its count is 1. So each of x and x' has at most C such values. Let E be
-the event that none of them is told. Its probability is at least 1 - C·P[1 + N_Z(0, σ²) ≥ T], which
-`threshold_for` makes at least 1 - δ. The noise of different values is independent, so given E the
-output is that of the common values alone, in x as in x'. Hence the mechanism is δ-approximate
-ρ-zCDP (Bun and Steinke 2016, section 8): both amounts add up over requests.
+Proof. Let x and x' be neighbours, and let a unit have up to G rows that count, which together move
+a count by up to S parts (`Unit`): G = S = 1 for single records. Which rows of a person count
+depends on that person's rows alone, so x and x' differ in rows of one unit only. Call a value of
+one of the C columns *common* if it occurs in both x and x'. In each column, the counts of all
+values move by a squared L2 distance of at most `Unit.table_squared`, so those of common values do,
+and all columns together by C times that. So telling the common values whose noisy counts pass the
+threshold is post-processing of discrete Gaussian noise that costs ρ. A value that is not common
+occurs in only one of x and x', and only in rows of the differing unit there: its count is at most
+S, and each column has at most G such values. Let E be the event that none of them is told. Its
+probability is at least 1 - C·G·P[S + N_Z(0, σ²) ≥ T], which `threshold_for` makes at least 1 - δ.
+The noise of different values is independent, so given E the output is that of the common values
+alone, in x as in x'. Hence the mechanism is δ-approximate ρ-zCDP (Bun and Steinke 2016, section 8):
+both amounts add up over requests.
 """
 # ruff: noqa: D102 (each method is documented once, at `Request`)
 
@@ -41,11 +43,11 @@ SMALLEST_DELTA = Fraction(1, 10**100)
 
 @dataclass(frozen=True)
 class FoundValues:
-    """The values of a column that enough records have.
+    """The values of a column that enough records have. All numbers are of records or persons.
 
     Attributes:
         column: The column.
-        counts: About how many records have each value. An empty text stands for blank cells.
+        counts: About how many have each value. An empty text stands for blank cells.
         threshold: The least noisy count of a value that is told.
         sigma: The standard deviation of the noise.
     """
@@ -90,37 +92,44 @@ class FindCategories(WithoutJournal[list[FoundValues]]):
 
     def _threshold(self, unit: Unit, rho: Fraction) -> int:
         variance = variance_for(rho, self.squared_sensitivity(unit))
-        return threshold_for(variance, len(self.columns), self.delta)
+        values = len(self.columns) * unit.rows_per_person
+        return threshold_for(variance, values, self.delta, unit.scale)
 
     def run(
         self, counted: CountedTables, rho: Fraction, randomness: Randomness
     ) -> list[FoundValues]:
-        threshold = self._threshold(counted.unit, rho)
+        threshold, parts = self._threshold(counted.unit, rho), counted.unit.parts
         squared = self.squared_sensitivity(counted.unit)
         found = []
         for name in self.columns:
             values, counts = counted.cells().values(name)
             noisy, sigma = add_noise(counts, rho, squared, randomness)
             told = np.flatnonzero(noisy >= threshold)
-            shown = {values[place]: int(noisy[place]) for place in told}
-            found.append(FoundValues(name, shown, threshold, sigma))
+            shown = {values[place]: int(noisy[place]) // parts for place in told}
+            found.append(FoundValues(name, shown, threshold // parts, sigma / parts))
         return found
 
     def nothing(self) -> list[FoundValues]:
         return [FoundValues(name, {}, 0, 0.0) for name in self.columns]
 
 
-def threshold_for(variance: Fraction, columns: int, delta: Fraction) -> int:
-    """The least T with columns · exp(-(T - 1)² / 2σ²) at most δ.
+def threshold_for(variance: Fraction, values: int, delta: Fraction, most: int = 1) -> int:
+    """The least T with values · exp(-(T - most)² / 2σ²) at most δ.
 
     N_Z(0, σ²) is subgaussian: P[N ≥ t] is at most exp(-t²/2σ²) for every t of at least 0 (Canonne,
-    Kamath and Steinke 2020, section 3). So one record's value passes T with at most δ / columns.
+    Kamath and Steinke 2020, section 3). So each value of one unit passes T with at most δ / values.
+
+    Args:
+        variance: σ².
+        values: How many values one unit alone can have.
+        delta: δ.
+        most: The largest count of such a value.
 
     Example:
         >>> threshold_for(Fraction(100), 1, Fraction(1, 10**9))
         66
     """
-    allowed = delta / columns
+    allowed = delta / values
 
     def is_enough(t: int) -> bool:
         return exp_between(t * t / (2 * variance), digits=30)[1] <= allowed
@@ -132,7 +141,7 @@ def threshold_for(variance: Fraction, columns: int, delta: Fraction) -> int:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return high + 1
+    return high + most
 
 
 def plain_columns(names: tuple[str, ...], schema: Schema) -> tuple[str, ...]:

@@ -12,14 +12,14 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from thresher.data.cells import Cells
+from thresher.data.cells import Cells, PersonCells
 from thresher.data.exact import count_in
 from thresher.data.persons import PersonData
 from thresher.data.private import FeatureSet, PrivateData
 from thresher.data.viewed import views_among
 from thresher.errors import DataError
 from thresher.privacy.measurements import TotalMeasurement
-from thresher.privacy.persons import check_person, kept_rows, public_total
+from thresher.privacy.persons import check_person, kept_cells, kept_rows, public_total
 from thresher.privacy.unit import Unit
 from thresher.queries.query import Query
 from thresher.queries.rewriting import on_columns
@@ -90,12 +90,13 @@ class CountedTables:
     @property
     def has_cells(self) -> bool:
         """Whether the records have no schema yet, so that only their cells can be asked about."""
-        return isinstance(self._data, Cells)
+        return isinstance(self._data, Cells | PersonCells)
 
     def cells(self) -> Cells:
         """The cells of records without a schema, as private as the records."""
-        assert isinstance(self._data, Cells)  # the Curator refuses requests that need them
-        return self._data
+        counted = self._all_counted()
+        assert isinstance(counted, Cells)  # the Curator refuses requests that need them
+        return counted
 
     def exact_total(self) -> int:
         """The true number of records, persons or rows, as private as the records."""
@@ -127,7 +128,10 @@ class CountedTables:
         """What is counted: all records, or some rows of each person, which are found once."""
         if self._counted is None:
             assert isinstance(self._data, PersonData)  # checked at the start
-            self._counted = kept_rows(self._data, self.unit)
+            if isinstance(self._data, PersonCells):
+                self._counted = kept_cells(self._data, self.unit)
+            else:
+                self._counted = kept_rows(self._data, self.unit)
         return self._counted
 
     def count_together(self, feature_sets: Iterable[FeatureSet]) -> None:

@@ -6,10 +6,11 @@ first edge is thus about a median, and later ones divide the fullest bins. A val
 have is no trouble: it cannot be divided, so the edges go elsewhere.
 
 Proof. Both counts are of records whose number lies in an interval that is public: candidates are,
-and so are edges chosen before. Replacing, adding or removing a record moves each of them by at most
-1, so also the smaller one. Hence every choice is the exponential mechanism with scores of
-sensitivity 1 (`levelwise_selection`), and all of them together cost ρ by composition. No δ is
-needed, and nothing about the range of the numbers has to be known.
+and so are edges chosen before. Replacing, adding or removing a unit moves each of them by at most S
+(`Unit.scale`, 1 for single records), so also the smaller one. Divided by S and rounded down, it
+moves by at most 1. Hence every choice is the exponential mechanism with scores of sensitivity 1
+(`levelwise_selection`), and all of them together cost ρ by composition. No δ is needed, and nothing
+about the range of the numbers has to be known.
 """
 # ruff: noqa: D102 (each method is documented once, at `Request`)
 
@@ -93,7 +94,8 @@ class FindEdges(WithoutJournal[list[tuple[float, ...]]]):
             below = counts_below(numbers, counts, some)
             chosen: list[int] = []
             for _ in range(min(self.count, len(some))):
-                scores = excluding(split_scores(below, chosen), chosen)
+                smaller = split_scores(below, chosen) // counted.unit.scale
+                scores = excluding(smaller, chosen)
                 [place] = levelwise_selection([scores], 1, each, randomness)
                 chosen.append(place.position)
             found.append(tuple(some[place] for place in sorted(chosen)))

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from thresher.data.cells import Cells, PersonCells
 from thresher.data.persons import Hashes, PersonData, PersonRows, persons_in
 from thresher.data.private import FeatureSet, PrivateData, Progress
 from thresher.data.records import Records
@@ -94,7 +95,38 @@ def kept_rows(data: PersonData, unit: Unit) -> KeptRows:
         4
     """
     rows = _together(list(data.person_rows()))
-    key = hashlib.blake2b(f"{data.schema.fingerprint} {unit.person}".encode(), digest_size=8)
+    order, weights = _kept(rows, f"{data.schema.fingerprint} {unit.person}", unit)
+    groups = []
+    for weight in np.unique(weights):
+        members = order[weights == weight]
+        columns = [column[members] for column in rows.columns]
+        groups.append((int(weight), Records(data.schema, columns)))
+    return KeptRows(data.schema, tuple(groups))
+
+
+def kept_cells(data: PersonCells, unit: Unit) -> Cells:
+    """The same for rows without a schema, of which single cells are counted. Not private.
+
+    A cell that only dropped rows have is not there at all. The key has the names of the columns,
+    and rows are told apart by hashes of what is written in their cells.
+
+    Example:
+        >>> import pandas as pd
+        >>> from thresher.data.cell_reading import read_cells
+        >>> visits = pd.DataFrame({"who": ["a", "a", "b"], "age": [1, 2, 2]})
+        >>> data = read_cells(visits, person="who")
+        >>> kept_cells(data, Unit(person="who", rows_per_person=2)).columns["age"]
+        {'1': 1, '2': 3}
+    """
+    [rows] = data.person_rows()
+    return data.of_rows(*_kept(rows, f"{list(data.columns)} {unit.person}", unit))
+
+
+def _kept(
+    rows: PersonRows, said: str, unit: Unit
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64]]:
+    """The places of the rows that are used, and how many parts each of them counts."""
+    key = hashlib.blake2b(said.encode(), digest_size=8)
     order = ordered_by_hash(rows, int.from_bytes(key.digest(), "little"))
     persons = rows.persons[order]
     is_first = np.ones(len(order), dtype=np.bool_)
@@ -104,15 +136,9 @@ def kept_rows(data: PersonData, unit: Unit) -> KeptRows:
     rank = np.arange(len(order)) - np.repeat(starts, sizes)
     used = np.repeat(np.minimum(sizes, unit.rows_per_person), sizes)
     is_kept = rank < unit.rows_per_person
-    order, used = order[is_kept], used[is_kept]
     by_persons = unit.counting == "persons"
-    of_equal_weight = [used == m for m in np.unique(used)] if by_persons else [used > 0]
-    groups = []
-    for members in of_equal_weight:
-        columns = [column[order[members]] for column in rows.columns]
-        weight = unit.parts // int(used[members][0]) if by_persons else 1
-        groups.append((weight, Records(data.schema, columns)))
-    return KeptRows(data.schema, tuple(groups))
+    weights = unit.parts // used[is_kept] if by_persons else np.ones_like(used[is_kept])
+    return order[is_kept], weights
 
 
 def check_person(data: PrivateData, unit: Unit) -> None:

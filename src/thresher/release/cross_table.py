@@ -74,8 +74,11 @@ def cross_table(
     columns["estimated"] = [answer.is_estimated for answer in answers]
     levels = [pd.CategoricalIndex(listed, categories=listed, ordered=True) for listed in labels]
     if len(names) == 1:
-        return pd.DataFrame(columns, index=levels[0].rename(names[0]))
-    return pd.DataFrame(columns, index=pd.MultiIndex.from_product(levels, names=names))
+        found = pd.DataFrame(columns, index=levels[0].rename(names[0]))
+    else:
+        found = pd.DataFrame(columns, index=pd.MultiIndex.from_product(levels, names=names))
+    found.attrs["read_as"] = where.read_as if where else None
+    return found
 
 
 def ratio(part: Answer, whole: Answer) -> Answer:

@@ -20,12 +20,13 @@ def summary_of(numbers: Numbers, bins: int) -> dict[str, Any]:
         >>> work = th.Workload(data.schema, [th.Threshold(("age", "sex"))])
         >>> release = th.GaussianJoint(epsilon=1.0).fit(data, work)
         >>> told = summary_of(release.numbers("age", where="sex=Female"), bins=5)
-        >>> [*told], len(told["histogram"])
-        (['feature', 'people', 'people_margin', 'mean', 'sum', 'quantiles', 'histogram'], 5)
+        >>> [*told][:4], len(told["histogram"])
+        (['feature', 'read_as', 'people', 'people_margin'], 5)
     """
     histogram = numbers.histogram(bins)
     return {
         "feature": numbers.feature.name,
+        "read_as": numbers.read_as,
         "people": numbers.total.count,
         "people_margin": numbers.total.count_error_bar,
         "mean": told(numbers.mean()),

@@ -76,6 +76,7 @@ class Numbers:
         where: The conditions that people meet, all of which must hold; empty for everybody.
         shares: The share of people with each code of a number.
         total: The share of all people who have a number and meet the conditions.
+        read_as: The conditions as they were read, where ranges do not end with a bin.
 
     Example:
         >>> import thresher as th
@@ -92,6 +93,7 @@ class Numbers:
     where: tuple[Condition, ...]
     shares: tuple[Answer, ...]
     total: Answer
+    read_as: str | None = None
 
     @classmethod
     def of(cls, release: "Release", name: str, where: Query | None) -> "Numbers":
@@ -106,7 +108,8 @@ class Numbers:
         if not total > 0.0:
             raise QueryError(f"the release has nobody with a number of {feature.name!r} there")
         shares = asker.answers([range(code, code + 1) for code in codes])
-        return cls(release, feature, conditions, tuple(shares), total)
+        read_as = None if where is None else where.read_as
+        return cls(release, feature, conditions, tuple(shares), total, read_as)
 
     def estimate(self, statistic: Statistic, part: float | None = None) -> Estimate:
         """The mean, the sum, or the quantile of a part of people."""
@@ -119,17 +122,19 @@ class Numbers:
 
         With the shares s, middles v and widths w of the bins, B the sum of s, and m the mean, the
         variance is Σ (v - m)²·V / B², and the margin √(1.96²·variance + (Σ s·w/4 / B)²): the second
-        part is for numbers that are not spread evenly over their bins.
+        part is for numbers that are not spread evenly over their bins. No interval extends beyond
+        the least and the largest number of the schema.
         """
         mean, margin = self._mean()
-        return Estimate(mean, mean - margin, mean + margin, self._is_estimated)
+        return self._within(mean, margin, *self._ends)
 
     def sum(self) -> Estimate:
         """The sum over all people: the mean, times their number."""
         mean, margin = self._mean()
         people = self.total.count
         off = math.hypot(people * margin, mean * (self.total.count_error_bar or 0.0))
-        return Estimate(people * mean, people * mean - off, people * mean + off, self._is_estimated)
+        least, most = (self.release.n * end for end in self._ends)
+        return self._within(people * mean, off, min(least, 0.0), max(most, 0.0))
 
     def quantile(self, part: float) -> Estimate:
         """The number that so large a part of people are at or below: 0.5 is the median.
@@ -152,8 +157,8 @@ class Numbers:
         )
         edges = self._edges
         if isinstance(self.feature, IntegerRange):
-            highest = self.feature.high
-            value, low, high = (float(min(math.floor(x), highest)) for x in (value, low, high))
+            _, highest = self._ends
+            value, low, high = (min(float(math.floor(x)), highest) for x in (value, low, high))
         else:  # numbers need not be spread evenly over a bin
             low = float(edges[np.searchsorted(edges, low, side="right") - 1])
             high = float(edges[np.searchsorted(edges, high, side="left")])
@@ -192,6 +197,16 @@ class Numbers:
         if isinstance(self.feature, Bins):
             return np.asarray(self.feature.edges)
         return np.arange(self.feature.low, self.feature.high + 2, dtype=np.float64)
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """The least and the largest number."""
+        edges = self._edges
+        return float(edges[0]), float(edges[-1 if isinstance(self.feature, Bins) else -2])
+
+    def _within(self, value: float, margin: float, least: float, most: float) -> Estimate:
+        low, high = max(value - margin, least), min(value + margin, most)
+        return Estimate(value, min(low, value), max(high, value), self._is_estimated)
 
     @property
     def _is_estimated(self) -> bool:

@@ -149,6 +149,7 @@ class Release:
         `count` (the share times n) and `count_margin`; `unreliable`, whether the margin is above
         half of the value; and `estimated`, whether no measured table has the features. The table of
         one column in the usual layout is `release.table("education", "sex")["share"].unstack()`.
+        If a range in `where` does not end with a bin, `attrs["read_as"]` says how it was read.
 
         Args:
             features: The features.

@@ -148,7 +148,7 @@ def _margins(release: Release) -> list[tuple[str, str]]:
             "Margin of error.",
             "The share among the records is within this margin of the release’s answer, with 95 % "
             "confidence. It covers the noise that was added for privacy. It needs no private data, "
-            "and it is the same that `thresher answer` prints.",
+            "and it is the same that “thresher answer” prints.",
         )
     ]
     error = release.source.prediction_error

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from thresher.queries.number_query import NumberQuery
 from thresher.release import Answer, Release
 from thresher.release.number_summary import summary_of, told
 from thresher.release.spreadsheet import spreadsheet_safe
@@ -63,7 +64,9 @@ def number(release: Release, text: str) -> dict[str, Any]:
         release: The release.
         text: The question, such as `mean of age among sex=Female`.
     """
-    return {"query": text, **told(release.number(text))}
+    asked = NumberQuery.parse(text, release.schema)
+    read_as = asked.among.read_as if asked.among else None
+    return {"query": text, "read_as": read_as, **told(release.number(asked))}
 
 
 def numbers(release: Release, feature: str, where: str | None, bins: int) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from fastapi import APIRouter, Body, FastAPI, Path, Query
 from pydantic import StringConstraints
@@ -121,6 +121,9 @@ def _answers(desk: Desk, limits: Limits) -> APIRouter:
     """What is computed, by the worker."""
     router = APIRouter()
     text = StringConstraints(max_length=limits.characters)
+    Where: TypeAlias = Annotated[
+        str | None, text, Query(description="Conditions that all hold, to count nobody else.")
+    ]
 
     @router.get("/releases/{release}/answer", response_model=models.AnswerFound)
     async def answer(
@@ -148,9 +151,7 @@ def _answers(desk: Desk, limits: Limits) -> APIRouter:
         feature: Annotated[
             list[str], Query(min_length=1, max_length=3, description="One to three features.")
         ],
-        where: Annotated[
-            str | None, text, Query(description="Conditions that all hold, to count nobody else.")
-        ] = None,
+        where: Where = None,
         percent: Annotated[Percent | None, Query(description="What percentages are of.")] = None,
     ) -> Response:
         """Shares and counts by one, two or three features, with totals and margins of error."""
@@ -170,9 +171,7 @@ def _answers(desk: Desk, limits: Limits) -> APIRouter:
     async def numbers(
         release: ReleaseName,
         feature: Annotated[str, text, Query(description="Whole numbers, or bins.")],
-        where: Annotated[
-            str | None, text, Query(description="Conditions that all hold, to count nobody else.")
-        ] = None,
+        where: Where = None,
         bins: Annotated[
             int, Query(ge=1, le=1000, description="The most bins of the histogram.")
         ] = 20,

@@ -1,10 +1,14 @@
 """The shapes of what the API gives back, for its OpenAPI document."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
 from thresher.service.refusal import Fault
+
+ReadAs = Annotated[
+    str | None, Field(description="How the conditions were read, if not to the letter.")
+]
 
 
 class Summary(BaseModel):
@@ -39,7 +43,7 @@ class AnswerFound(BaseModel):
     count: float | None = Field(description="The share times `n`.")
     count_error_bar: float | None = Field(description="The margin of error of the count.")
     is_estimated: bool = Field(description="Whether the margins of error are estimates.")
-    read_as: str | None = Field(description="How the query was read, if not to the letter.")
+    read_as: ReadAs
 
 
 class AnswerRefused(BaseModel):
@@ -74,6 +78,7 @@ class Table(BaseModel):
 
     features: list[str]
     where: str | None
+    read_as: ReadAs
     percent: str | None
     cells: list[Cell]
 
@@ -108,6 +113,7 @@ class NumbersFound(BaseModel):
     """A feature of numbers in brief."""
 
     feature: str
+    read_as: ReadAs
     people: float = Field(description="How many people have a number and meet the conditions.")
     people_margin: float | None
     mean: Number
@@ -120,6 +126,7 @@ class NumberFound(Number):
     """The answer to a question about numbers."""
 
     query: str
+    read_as: ReadAs
 
 
 class Sample(BaseModel):

@@ -41,4 +41,10 @@ def table_of(
         {"values": values, **dict(zip(found.columns, cell, strict=True))}
         for values, *cell in zip(labels, *columns, strict=True)
     ]
-    return {"features": list(features), "where": where, "percent": percent, "cells": listed}
+    return {
+        "features": list(features),
+        "where": where,
+        "read_as": found.attrs["read_as"],
+        "percent": percent,
+        "cells": listed,
+    }

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import thresher as th
+from thresher.data.cell_reading import read_cells
 from thresher.data.engines import postgres as postgres_engine
 from thresher.data.engines.address import Address, names_in, without_secrets
 from thresher.data.private import PrivateData
@@ -172,6 +173,7 @@ def test_a_backend_without_an_engine_of_its_own(people, schema, workload, refere
     assert same_tables(data, reference, workload)
     backend = ibis.sqlite.connect(tmp_path / "people.db")
     assert same_tables(th.connect(backend.table("people"), schema), reference, workload)
+    assert read_cells(backend.table("people")).columns == read_cells(people).columns
     backend.disconnect()
     assert "there is no such database or table" in fault(f"{url}#nobody", schema)
 

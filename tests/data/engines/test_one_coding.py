@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from thresher import Bins, Categorical, IntegerRange, Schema, connect, read
+from thresher.data.cell_reading import read_cells
 from thresher.data.engines import postgres as postgres_engine
 from thresher.schema.cells import BLANKS
 
@@ -93,9 +94,10 @@ def counts_of(data):
     return dict(zip(table.cells.tolist(), table.counts.tolist(), strict=True))
 
 
-def check(family, cells, connected):
-    """Compare an engine with Arrow, on all cells and on each of them alone."""
+def check(family, cells, connected, source):
+    """Compare an engine with Arrow, by every feature and as cells without a schema."""
     table = pa.table({"x": pa.array(cells, FAMILIES[family][1], from_pandas=False)})
+    assert read_cells(source).columns == read_cells(table).columns
     for feature in features_of(family):
         schema = Schema([feature])
         assert counts_of(connected(schema)) == counts_of(read(table, schema)), feature
@@ -109,7 +111,8 @@ def test_duckdb(family, data):
     with duckdb.connect() as connection:
         connection.execute(f"CREATE TABLE t (x {FAMILIES[family][2]})")
         connection.executemany("INSERT INTO t VALUES (?)", [[cell] for cell in cells])
-        check(family, cells, lambda schema: connect(connection, schema, table="t"))
+        source = connection.table("t")
+        check(family, cells, lambda schema: connect(connection, schema, table="t"), source)
 
 
 @pytest.mark.xdist_group("postgres")
@@ -127,7 +130,8 @@ def test_postgres(postgres, monkeypatch, family, grouped, data):
     postgres.run("DROP TABLE IF EXISTS odd", f"CREATE TABLE odd (x {FAMILIES[family][3]})")
     with postgres.admin.cursor() as cursor:
         cursor.executemany("INSERT INTO odd VALUES (%s)", [[cell] for cell in cells])
-    check(family, cells, lambda schema: connect(postgres.url("odd"), schema))
+    url = postgres.url("odd")
+    check(family, cells, lambda schema: connect(url, schema), url)
 
 
 @pytest.mark.xdist_group("spark")
@@ -159,6 +163,7 @@ def test_spark(spark):
     ):
         assert np.array_equal(mine.cells, theirs.cells)
         assert np.array_equal(mine.counts, theirs.counts)
+    assert read_cells(frame).columns == read_cells(table).columns
 
 
 def test_numbers_beyond_every_type_of_arrow():

@@ -7,6 +7,9 @@ from thresher.data.engines.engine import ConnectedTable, Engine, connected
 from thresher.errors import DataError
 from thresher.schema import Schema
 
+CONNECTED = ("duckdb", "_duckdb", "ibis", "pyspark")
+"""The modules of tables in a database or a cluster."""
+
 
 def connect(source: Any, schema: Schema, table: str | None = None) -> ConnectedTable:
     """Use private records where they are: in a table of a database or a cluster.
@@ -33,14 +36,28 @@ def connect(source: Any, schema: Schema, table: str | None = None) -> ConnectedT
         >>> connect(database, schema, table="people")
         ConnectedTable(3 records, 1 features, 100 one-hot columns)
     """
-    return connected(_engine(source, table), schema)
+    return connected(engine_for(source, table), schema)
 
 
-def _engine(source: Any, table: str | None) -> Engine:
-    """The engine for a source; each has a module, which is imported when it is needed."""
+def is_connectable(source: Any) -> bool:
+    """Whether a source is for `connect`, not for `read`.
+
+    Example:
+        >>> is_connectable("duckdb:///people.db#people"), is_connectable("people.csv")
+        (True, False)
+    """
+    return is_address(source) or _kind(source).partition(".")[0] in CONNECTED
+
+
+def _kind(source: Any) -> str:
+    return f"{type(source).__module__}.{type(source).__qualname__}"
+
+
+def engine_for(source: Any, table: str | None = None) -> Engine:
+    """The engine for what `connect` takes; each has a module, imported when it is needed."""
     if isinstance(source, str):
         return _at(source, table)
-    kind = f"{type(source).__module__}.{type(source).__qualname__}"
+    kind = _kind(source)
     if kind.partition(".")[0] in ("duckdb", "_duckdb"):
         return _of_duckdb(source, table)
     if table is not None:

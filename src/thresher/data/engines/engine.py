@@ -11,10 +11,13 @@ import pyarrow as pa
 
 from thresher.data.counting import TableCounter
 from thresher.data.private import FeatureSet, Progress
+from thresher.data.spelled import Spelled, SpelledCounts
 from thresher.errors import DataError
 from thresher.schema import Schema
 from thresher.schema.features import Feature
 from thresher.tables.sparse import SparseTable
+
+NO_IDS = "ids of persons are read from files; export the rows to Parquet"
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,12 @@ class Engine(Protocol):
         """Count marginal tables on all records as they are in one moment."""
         ...
 
+    def spelled(
+        self, names: Sequence[str], progress: Progress | None = None
+    ) -> dict[str, dict[str, int]]:
+        """How often each spelling occurs in some columns, whose types all have spellings."""
+        ...
+
 
 class StreamingEngine(ABC):
     """An engine that sends its records in coded batches, to be counted here."""
@@ -74,6 +83,20 @@ class StreamingEngine(ABC):
             if progress:
                 progress(counter.total)
         return counter.tables()
+
+    def spelled(
+        self, names: Sequence[str], progress: Progress | None = None
+    ) -> dict[str, dict[str, int]]:
+        """How often each spelling occurs in some columns, batch by batch."""
+        counters, rows = [SpelledCounts(Spelled.of(name)) for name in names], 0
+        for batch in self.coded([counter.column for counter in counters]):
+            for counter in counters:
+                counter.add(batch.codes[counter.column.name], batch.weights)
+            weights, codes = batch.weights, batch.codes[names[0]]
+            rows += len(codes) if weights is None else int(weights.sum())
+            if progress:
+                progress(rows)
+        return {counter.column.name: counter.of_texts() for counter in counters}
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from thresher.data.engines.address import Address
 from thresher.data.engines.engine import Column, checked
 from thresher.data.engines.faults import driver, masked
 from thresher.data.private import FeatureSet, Progress
+from thresher.data.spelled import Spelled, SpelledCounts
 from thresher.schema import Schema
 from thresher.tables.sparse import SparseTable
 
@@ -35,6 +36,14 @@ KINDS = {
 
 ANSWER = "place int, cell bigint, n bigint"
 """The columns that executors send back: which table, which cell, how many records."""
+
+SPELLED = "place int, text string, n bigint"
+"""The same for records without a schema: which column, which spelling, how many records."""
+
+FAILED = (
+    "the job failed. Is thresher installed in the executors' Python, and is the table still there? "
+    "Spark's log says more (it may quote records)"
+)
 
 
 @dataclass(frozen=True)
@@ -85,10 +94,7 @@ class SparkTable:
         wanted = [feature for feature in schema if feature.name in named]
         columns = checked(self.described, self.columns(), wanted)
         task = counting_task(schema, feature_sets, list(columns))
-        with masked(
-            f"{self.described}: the job failed. Is thresher installed in the executors' Python, "
-            "and is the table still there? Spark's log says more (it may quote records)"
-        ):
+        with masked(f"{self.described}: {FAILED}"):
             chosen = self.frame.selectExpr(
                 *(f"{column.raw} AS c{place}" for place, column in enumerate(columns.values()))
             )
@@ -97,6 +103,24 @@ class SparkTable:
         if progress:
             progress(tables[0].total)
         return tables
+
+    def spelled(
+        self, names: Sequence[str], progress: Progress | None = None
+    ) -> dict[str, dict[str, int]]:
+        """How often each spelling occurs in some columns, in one job."""
+        columns = self.columns()
+        with masked(f"{self.described}: {FAILED}"):
+            chosen = self.frame.selectExpr(
+                *(f"{columns[name].raw} AS c{place}" for place, name in enumerate(names))
+            )
+            found = chosen.mapInArrow(spelling_task(names), SPELLED)
+            counted = found.groupBy("place", "text").sum("n").toArrow()
+        spelled: dict[str, dict[str, int]] = {name: {} for name in names}
+        for place, text, number in zip(*(c.to_pylist() for c in counted.columns), strict=True):
+            spelled[names[place]][text] = number
+        if progress:
+            progress(sum(spelled[names[0]].values()))
+        return spelled
 
 
 def counting_task(
@@ -127,6 +151,38 @@ def counting_task(
         for place, table in enumerate(counter.tables()):
             places = np.full(len(table), place, dtype=np.int32)
             yield pa.record_batch({"place": places, "cell": table.cells, "n": table.counts})
+
+    return count
+
+
+def spelling_task(
+    names: Sequence[str],
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What an executor does with its part of records that have no schema.
+
+    Args:
+        names: The names of the columns that the executor is given.
+
+    Example:
+        >>> task = spelling_task(["city"])
+        >>> [answer] = task(iter([pa.record_batch({"c0": ["Rome", None, "Rome"]})]))
+        >>> answer.to_pylist()
+        [{'place': 0, 'text': 'Rome', 'n': 2}, {'place': 0, 'text': '', 'n': 1}]
+    """
+    wanted = list(names)
+
+    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        counters = [SpelledCounts(Spelled.of(name)) for name in wanted]
+        for batch in batches:
+            for counter, column in zip(counters, batch.columns, strict=True):
+                counter.add(counter.column.encode(column))
+        for place, counter in enumerate(counters):
+            texts = counter.of_texts()
+            places = np.full(len(texts), place, dtype=np.int32)
+            numbers = np.array(list(texts.values()), dtype=np.int64)
+            yield pa.record_batch(
+                {"place": places, "text": pa.array(texts, pa.string()), "n": numbers}
+            )
 
     return count
 

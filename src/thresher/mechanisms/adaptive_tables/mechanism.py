@@ -12,6 +12,7 @@ from thresher.mechanisms.mechanism import Mechanism
 from thresher.mechanisms.parameters import check_whole
 from thresher.mechanisms.public import PublicStart
 from thresher.queries.workload import Workload
+from thresher.wording import meant
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,4 +81,5 @@ class AdaptiveTables(Mechanism):
                 f"workload_tables must be True, False or None, not {self.workload_tables!r}"
             )
         if self.optimise not in get_args(Optimise):
-            raise ParameterError(f"optimise must be 'max' or 'mean', not {self.optimise!r}")
+            near = meant(self.optimise, get_args(Optimise))
+            raise ParameterError(f"optimise must be 'max' or 'mean', not {self.optimise!r}{near}")

@@ -58,12 +58,12 @@ With 20, 64 marginals of ADULT at ε = 1 had 0.0052 in place of 0.0042: D' fits 
 ADULT, 5 and 10 differ by less than seeds do; on the Lending Club extract, by as much.
 """
 
-ONE_WAY_TAKEN, BEFORE_ROUNDS_TAKEN, AFTER_ROUND_TAKEN, USUAL_PRECISION = 5, 40, 8, 7000
+ONE_WAY_TAKEN, BEFORE_ROUNDS_TAKEN, AFTER_ROUND_TAKEN, USUAL_PRECISION = 5, 40, 3, 7000
 """About how many iterations the fits take, for the estimate: to one-way tables, to the workload's
 tables before the rounds, and after a round, where n√ρ is 7000 (ADULT at ε = 1). With less noise
 they take more, up to their limits."""
 
-RESIDUAL_TAKEN = Work(4e-4)
+RESIDUAL_TAKEN = Work(7e-4)
 """What a residual of two or more features takes in each iteration before the rounds, however few
 cells it has, for the estimate."""
 

@@ -29,7 +29,6 @@ from thresher.relaxed.rows import RelaxedRows
 from thresher.release.sources.dependence import Pairs, noise_of_total, one_way
 from thresher.release.sources.joint_tables import JointTable
 from thresher.release.sources.parts import (
-    FITTED,
     PARTS,
     Alone,
     excess_of,
@@ -145,7 +144,6 @@ class FittedVariances:
             "excesses": [[self._schema.index(name), off] for name, off in self._excesses.items()],
             "floor": self._floor,
             "constants": {
-                "fitted": FITTED,
                 "single": SINGLE,
                 "unmeasured": UNMEASURED,
                 **PARTS,
@@ -186,7 +184,7 @@ class FittedVariances:
             return in_parts, whole == math.inf
         cells = math.prod([one.part for one in conditions])
         noise = whole * cells * (1.0 - cells) * misfit_of(conditions, self._pairs.of)
-        as_cells = self._floor + FITTED * noise + excess_of(conditions, r)
+        as_cells = self._floor + noise + excess_of(conditions, r)
         return min(in_parts, as_cells), False
 
     def _alone_of(self, condition: Condition) -> Alone:

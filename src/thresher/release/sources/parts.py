@@ -16,25 +16,19 @@ from typing import NamedTuple
 from thresher.release.sources.dependence import Pair
 from thresher.release.uncertainty import count_probabilities
 
-FITTED = 1.4
-"""The variance of an answer of D' about what was measured, in units of the variance of the noise.
-
-D' follows the noise, and is off by a little more now and then.
-"""
-
-CORRELATION = 0.14
+CORRELATION = 0.13
 """The error of D' in the correlation of two conditions that were not measured together."""
 
 INTERACTION = 0.02
 """The same for what three conditions have beyond each two of them. Also the least that is expected
 of conditions that were measured together."""
 
-EXPECTED = {2: 1.3, 3: 0.3}
+EXPECTED = {2: 1.0, 3: 0.15}
 """How large a correlation of two conditions, or an interaction of three, is expected if they were
 measured together, in units of how strongly D' has their features depend on each other. The noise
 counts up to that: D' does not follow it any further."""
 
-CLAIMED = 0.05
+CLAIMED = 0.1
 """How much of the dependence that D' claims may be wrong where something of it was not measured.
 
 What D' claims is its answer less that of independent conditions.
@@ -92,7 +86,7 @@ def variance_in_parts(
     Example:
         >>> half = Alone("a", part=0.5, share=0.5, noise=4e-6, excess=0.0)
         >>> variance_in_parts([half], 1, None, lambda names: 1.6e-5, lambda a, b: Pair(0, 1))
-        5.6e-06
+        4e-06
     """
     shares = _shares(conditions)
     claimed = 0.0
@@ -103,7 +97,7 @@ def variance_in_parts(
         if len(places) == 1:
             one = conditions[places[0]]
             noise = weight_of((one.name,)) * _contrast(one.part, shares[places[0]])
-            variance += counts * (FITTED * noise + one.excess)
+            variance += counts * (noise + one.excess)
             continue
         spread = math.prod([shares[i] * (1.0 - shares[i]) for i in places])
         names = tuple([conditions[i].name for i in places])
@@ -119,7 +113,7 @@ def variance_in_parts(
         # The geometric mean of the pairs' strengths.
         strength = math.prod([pair.strength for pair in pairs]) ** (1.0 / len(pairs))
         expected = (INTERACTION**2 + (EXPECTED[len(names)] * strength) ** 2) * spread
-        variance += counts * _smaller(FITTED * noise, expected)
+        variance += counts * _smaller(noise, expected)
     return variance if is_measured else variance + CLAIMED**2 * claimed
 
 
