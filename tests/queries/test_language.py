@@ -151,7 +151,7 @@ def test_the_language(text, r, conditions):
         ("age=1..5", 4, "the range 1..5 holds no value of 'age'"),
         ("race=White, race=Black", 11, "stands twice"),
         ("any of: age>20, age<18", 15, "stands twice"),
-        ("rase=Black", 0, "did you mean 'race'?"),
+        ("rase=Black", 0, "did you mean race?"),
         ("sex=Femal", 4, "did you mean 'Female'?"),
         ("race>White", 5, "feature 'race' has no order"),
         ("age>old", 4, "'old' is no number"),
@@ -228,6 +228,16 @@ def test_a_range_that_does_not_end_with_a_bin_says_how_it_was_read(text, read_as
     query = Query.parse(text, ADULT)
     assert query.read_as == read_as
     assert Query.parse(read_as or text, ADULT) == query
+
+
+@pytest.mark.parametrize("end", ["100", "120", "149.99", "4950"])
+def test_below_and_above_count_everybody_once(end):
+    """Wherever a bin ends, `..x` and `x..` share no bin, and leave none out."""
+    below, above = (
+        Query.parse(text, ADULT).conditions[0].codes
+        for text in (f"capital-loss=..{end}", f"capital-loss={end}..")
+    )
+    assert sorted([*below, *above]) == [*range(ADULT["capital-loss"].size)]
 
 
 def test_queries_from_values():

@@ -83,7 +83,7 @@ def test_three_features(release):
         ((), {}, "one to 3 features"),
         (("age", "sex", "job", "town"), {}, "one to 3 features"),
         (("age", "age"), {}, "'age' twice"),
-        (("agee",), {}, "did you mean 'age'"),
+        (("agee",), {}, "did you mean age"),
         (("age",), {"percent": "all"}, "percent must be one of"),
         (("age",), {"where": "any of: sex=F, job=none"}, "all their conditions"),
     ],

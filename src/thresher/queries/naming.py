@@ -25,11 +25,11 @@ def feature_named(schema: Schema, name: str) -> Feature:
     """
     try:
         return schema[name]
-    except QueryError as fault:
+    except QueryError:
         found = _forgiven(name, schema.names)
-        if found is not None:
-            return schema.features[found]
-        raise QueryError(f"{fault}{_suggestion(name, schema.names)}") from None
+        if found is None:
+            raise
+        return schema.features[found]
 
 
 def code_named(feature: Feature, value: object) -> int:
