@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thresher.data.records import Records
-from thresher.errors import BudgetError, LedgerError
+from thresher.errors import BudgetError, LedgerError, ParameterError
 from thresher.privacy import Budget, Curator, Unit, rho_of
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.ledger import Ledger
@@ -444,3 +444,10 @@ def test_a_fingerprint_or_a_spend_taken_back_that_is_cut_anywhere_is_ignored(tmp
             ledger.path.write_bytes(whole[:cut])
             assert ledger.spent == Fraction(1, 4)
         ledger.path.write_bytes(whole)
+
+
+def test_an_accounting_that_there_is_not(tmp_path):
+    """A ledger of `Gaussian` would let selections be paid for."""
+    with pytest.raises(ParameterError, match="accounting must be one of zcdp, tight"):
+        Ledger.create(tmp_path / "people.ledger", Fraction(1), accounting="Gaussian")
+    assert not (tmp_path / "people.ledger").exists()

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from thresher.errors import LedgerError, ParameterError
 from thresher.privacy.conversion import Accounting, epsilon_of, rho_of
@@ -25,6 +25,8 @@ _LONGEST_HEADER = 2**16
 
 def kind_of(accounting: str) -> str:
     """The version of a new ledger: the least that can be read rightly."""
+    if accounting not in (known := ("zcdp", *get_args(Accounting))):
+        raise ParameterError(f"accounting must be one of {', '.join(known)}, not {accounting!r}")
     return GAUSSIAN_KIND if accounting == "gaussian" else KIND
 
 
