@@ -54,6 +54,17 @@ def test_words(fit):
     assert "spent: rho 0, out of epsilon 1" in told.out
 
 
+def test_accounting_is_gaussian_where_nothing_is_selected(fit):
+    told = fit("--epsilon 1 --delta 1e-6 --mechanism residual -o one")
+    assert "of epsilon 1 at delta 1e-06 (gaussian)" in told.out
+    assert load("one").spent == rho_of(1, 1e-6, "gaussian")
+    fit("--epsilon 1 --delta 1e-6 --mechanism residual --accounting tight -o two")
+    assert load("two").spent == rho_of(1, 1e-6)
+    told = fit(f"--epsilon 1 --delta 1e-6 --accounting gaussian {SMALL} -o three")
+    assert (told.status, Path("three.partial").exists()) == (2, False)
+    assert "Gaussian accounting covers noisy counts alone" in told.err
+
+
 @pytest.mark.parametrize("mechanism", sorted(MECHANISMS))
 def test_every_mechanism(fit, mechanism):
     told = fit(f"--rho 1/3 --mechanism {mechanism} -o release --json")
@@ -114,7 +125,7 @@ MISTAKES = [
     ("--rho 1 --delta 1e-9 -o r", "--delta belongs to --epsilon"),
     ("--rho one -o r", "--rho must be a finite number above 0"),
     ("--rho 1 --accounting loose -o r", "'--accounting'"),
-    ("--rho 1 --accounting tigth -o r", "'paper' (did you mean tight?)"),
+    ("--rho 1 --accounting tigth -o r", "'gaussian' (did you mean tight?)"),
     ("--rho 1 --neighbours add_remove -o r", "(did you mean add-remove?)"),
     ("--rho 1 --mechanism RAP -o r", "there is no mechanism 'RAP' (did you mean rap?)"),
     ("--rho 1 --optimizer adm -o r", "not 'adm' (did you mean adam?)"),

@@ -91,6 +91,23 @@ def test_the_papers_accounting(folder, thresher):
     assert rho == float(rho_of(1.0, 1e-6, "paper"))
 
 
+def test_a_ledger_for_noisy_counts_only(folder, thresher):
+    thresher("ledger create book --epsilon 1 --delta 1e-6 --accounting gaussian")
+    assert thresher("ledger show book --json").json["rho"] == float(rho_of(1.0, 1e-6, "gaussian"))
+    assert "for noisy counts only (Gaussian accounting)" in thresher("ledger show book").out
+    fit = "fit people.csv --schema s.json -w w.json --ledger book --epsilon 1 --delta 1e-6"
+    told = thresher(f"{fit} --mechanism rap -o r")
+    assert told.status == 2
+    assert "Take the mechanism residual or gaussian_joint" in told.err
+    assert not Path("r.partial").exists()
+    told = thresher("schema draft people.csv --private --rho 0.001 --ledger book -o drafted.json")
+    assert told.status == 2
+    assert "for noisy counts only" in told.err
+    assert thresher("ledger show book --json").json["spent"] == 0
+    told = thresher(f"{fit} --mechanism residual -o r")
+    assert "the whole of epsilon 1 at delta 1e-06 (gaussian)" in told.out
+
+
 def test_a_large_epsilon_is_one_line_of_warning(folder, thresher):
     told = thresher("ledger create book --epsilon 20 --delta 1e-6")
     assert told.status == 0

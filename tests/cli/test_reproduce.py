@@ -94,6 +94,7 @@ MISTAKES = [
     ("forms -o out --practice mine", "--practice must be one of authors, text"),
     ("forms -o out --largest 0", "--largest"),
     ("claims -o out --scale smoke --page no.md", "--page no.md"),
+    ("all -o nowhere --stored", "no results in nowhere"),
     ("", "name a figure, or `all`"),
     ("forms", "-o FOLDER"),
     ("fig7 -o out", "there is no figure 'fig7'"),

@@ -1,6 +1,7 @@
 """The arithmetic of the budget is exact, and its conversions err on the safe side only."""
 
 import decimal
+import itertools
 import math
 import threading
 import warnings
@@ -11,15 +12,17 @@ import opendp.prelude as dp
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import integrate
 
 from thresher.errors import BudgetError, ParameterError
 from thresher.privacy.budget import Account, Budget, PrivacyWarning, epsilon_of, exact, rho_of
 
 EPSILONS = [float(e) for e in np.geomspace(1e-3, 20, 12)]
 DELTAS = [float(d) for d in np.geomspace(1e-15, 1e-2, 8)]
+PI = decimal.Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640629")
 epsilons = st.floats(1e-3, 20)
 deltas = st.floats(1e-15, 1e-2)
-accountings = st.sampled_from(["tight", "paper"])
+accountings = st.sampled_from(["tight", "paper", "gaussian"])
 
 
 def opendp_epsilon(rho: float, delta: float) -> float:
@@ -62,6 +65,84 @@ def test_a_little_more_rho_than_the_tight_one_would_break_the_promise(
     rho = float(rho_of(epsilon, delta)) * (1 + 1e-9)
     orders = 1 + np.exp(np.linspace(-12, 20, 2000))
     assert min(log_delta(float(a), rho, epsilon) for a in orders) > math.log(delta)
+
+
+def log_delta_of_noise(epsilon: float, mu: float) -> float:
+    """ln δ of N(0, 1) against N(μ, 1), by an integral that shares nothing with the package.
+
+    δ(ε, μ) is the integral of φ(ε/s - s/2) over s from 0 to μ.
+    """
+    top = -((epsilon / mu - mu / 2) ** 2) / 2
+    least = max(0.0, mu * (1 - 60 / max(1.0, (epsilon / mu) ** 2 - mu**2 / 4)))
+    value, _ = integrate.quad(
+        lambda s: math.exp(-((epsilon / s - s / 2) ** 2) / 2 - top) if s else 0.0,
+        least, mu, epsabs=0, epsrel=1e-12, limit=500,
+    )  # fmt: skip
+    return top + math.log(value / math.sqrt(2 * math.pi))
+
+
+@given(epsilon=epsilons, delta=deltas)
+@settings(max_examples=100, deadline=None)
+def test_the_gaussian_conversion_is_the_exact_curve_and_never_less_safe(
+    epsilon: float, delta: float
+) -> None:
+    rho = rho_of(epsilon, delta, "gaussian")
+    assert rho > rho_of(epsilon, delta)
+    mu = math.sqrt(2 * rho)
+    # ln δ grows by a²/2 or more for each factor of e in ρ; quad has 12 digits, the margin 4e-12.
+    assert log_delta_of_noise(epsilon, mu) <= math.log(delta) + 3e-11
+    assert log_delta_of_noise(epsilon, mu * (1 + 1e-8)) > math.log(delta)
+
+
+def test_the_gaussian_conversion_to_many_digits() -> None:
+    # With 80 digits, from the definition with the error function by its series.
+    with decimal.localcontext(decimal.Context(prec=80)):
+        half, root = decimal.Decimal("0.5"), decimal.Decimal(2).sqrt()
+
+        def below(x: decimal.Decimal) -> decimal.Decimal:
+            """Φ(x), by the Taylor series of erf(x/√2)."""
+            y, total, term, j = x / root, decimal.Decimal(0), x / root, 0
+            while abs(term) > decimal.Decimal("1e-75"):
+                total += term / (2 * j + 1)
+                j += 1
+                term *= -y * y / j
+            return half + total / PI.sqrt()
+
+        for epsilon, delta in itertools.product(
+            ("0.01", "0.1", "1", "5"), ("1e-12", "1e-6", "0.1")
+        ):
+            e, rho = decimal.Decimal(epsilon), rho_of(epsilon, delta, "gaussian")
+            mu = (2 * decimal.Decimal(rho.numerator) / decimal.Decimal(rho.denominator)).sqrt()
+            found = below(mu / 2 - e / mu) - e.exp() * below(-mu / 2 - e / mu)
+            assert decimal.Decimal(delta) * (1 - decimal.Decimal("1e-9")) < found
+            assert found < decimal.Decimal(delta)
+
+
+@pytest.mark.parametrize("delta", ["1e-9", "0.01"])
+def test_the_gaussian_conversion_rises_with_epsilon_and_delta(delta: str) -> None:
+    rhos = [rho_of(e, delta, "gaussian") for e in np.geomspace(1e-4, 90, 40)]
+    assert rhos == sorted(set(rhos))
+    more = Fraction(delta) * Fraction(101, 100)
+    assert all(rho_of(e, more, "gaussian") > rho_of(e, delta, "gaussian") for e in (0.01, 1, 30))
+    epsilons = [epsilon_of(rho, delta, "gaussian") for rho in rhos]
+    assert epsilons == sorted(epsilons)
+
+
+def test_the_gaussian_conversion_far_out() -> None:
+    assert epsilon_of("1e-30", "1e-6", "gaussian") == 0.0
+    for epsilon, delta in (("1e-40", "1e-100"), ("1e-6", "0.9"), (90, "1e-300"), (99, "0.999")):
+        rho = rho_of(epsilon, delta, "gaussian")
+        assert rho_of(epsilon, delta) < rho
+        assert epsilon_of(rho, delta, "gaussian") <= float(Fraction(epsilon))
+    # Beyond the curve, the tight conversion holds, too.
+    for epsilon, delta in ((10**4, "1e-6"), (1, "1e-310")):
+        assert rho_of(epsilon, delta, "gaussian") == rho_of(epsilon, delta)
+
+
+def test_the_gaussian_conversion_whatever_the_caller_has_set() -> None:
+    usual = rho_of(1, "1e-9", "gaussian"), epsilon_of("1/50", "1e-9", "gaussian")
+    with decimal.localcontext(decimal.Context(prec=2, rounding=decimal.ROUND_UP)):
+        assert (rho_of(1, "1e-9", "gaussian"), epsilon_of("1/50", "1e-9", "gaussian")) == usual
 
 
 @given(epsilon=epsilons, delta=deltas, accounting=accountings)
@@ -189,7 +270,7 @@ def test_other_mistakes_name_their_argument() -> None:
         rho_of(1, 1)
     with pytest.raises(BudgetError, match="epsilon must lie between 1e-100 and 1e100"):
         rho_of("1e101", 0.1)
-    with pytest.raises(ParameterError, match="accounting must be 'tight' or 'paper', not 'loose'"):
+    with pytest.raises(ParameterError, match="'tight', 'paper' or 'gaussian', not 'loose'"):
         rho_of(1, 1e-6, "loose")  # type: ignore[arg-type]
     for parts in (0, -1, 1.5, True, "2"):
         with pytest.raises(ParameterError, match="parts must be a whole number of at least 1"):

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from thresher.data.records import Records
-from thresher.errors import BudgetError, LedgerError
-from thresher.privacy import Budget, Curator, Unit
+from thresher.errors import BudgetError, LedgerError, ParameterError
+from thresher.privacy import Budget, Curator, Unit, rho_of
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.ledger_lines import sealed
@@ -382,6 +382,36 @@ def test_a_ledger_of_several_periods_recognises_the_data_of_each(tmp_path, recor
     assert set(said.fingerprints) == {"2023", "2024"}
 
 
+def test_a_ledger_for_noisy_counts_only_is_of_a_version_that_others_do_not_read(tmp_path):
+    total = rho_of(1, "1e-6", "gaussian")
+    ledger = Ledger.create(tmp_path / "l", total, epsilon=1.0, delta=1e-6, accounting="gaussian")
+    assert json.loads(ledger.path.read_text())["ledger"] == "thresher ledger, version 5"
+    said = ledger.read()
+    assert ledger.accounting == said.accounting == "gaussian"
+    assert said.as_epsilon(total) == pytest.approx(1, rel=1e-9)
+    assert said.affordable(Fraction(1, 10**7)) == rho_of(
+        1, Fraction(1e-6) - Fraction(1, 10**7), "gaussian"
+    )
+    assert rho_of(1, "1e-6") < said.affordable(Fraction(1, 10**7)) < total
+
+
+def test_a_ledger_for_noisy_counts_only_that_comes_later_is_not_paid_from(tmp_path, records):
+    tight = Ledger.create(tmp_path / "l", Fraction(1))
+    curator = Curator(records, Budget.from_rho(1), tight)
+    tight.path.unlink()
+    ledger = Ledger.create(tmp_path / "l", Fraction(1), accounting="gaussian")
+    query = Query.parse("1 of: sex=F", records.schema)
+    # Neither by a Curator whose noise is for another ledger, nor by hand.
+    for spend in (
+        lambda: curator.measure([query], rho="1/10"),
+        lambda: ledger.spend(Fraction(1, 10), release="by hand"),
+    ):
+        with pytest.raises(LedgerError, match="noisy counts only"):
+            spend()
+    assert ledger.spent == curator.spent == 0
+    assert ledger.spend(Fraction(1, 10), release="counts", counts_only=True) == 1
+
+
 def test_a_new_ledger_says_whom_it_protects_and_an_old_one_means_a_replaced_record(tmp_path):
     unit = Unit("add-remove", "ssn", 5, "rows")
     ledger = Ledger.create(tmp_path / "l", Fraction(1), unit=unit)
@@ -414,3 +444,10 @@ def test_a_fingerprint_or_a_spend_taken_back_that_is_cut_anywhere_is_ignored(tmp
             ledger.path.write_bytes(whole[:cut])
             assert ledger.spent == Fraction(1, 4)
         ledger.path.write_bytes(whole)
+
+
+def test_an_accounting_that_there_is_not(tmp_path):
+    """A ledger of `Gaussian` would let selections be paid for."""
+    with pytest.raises(ParameterError, match="accounting must be one of zcdp, tight"):
+        Ledger.create(tmp_path / "people.ledger", Fraction(1), accounting="Gaussian")
+    assert not (tmp_path / "people.ledger").exists()

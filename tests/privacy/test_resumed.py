@@ -132,6 +132,23 @@ def test_noise_is_as_large_as_was_paid_for(verb, sigmas, records, tmp_path):
         asked(records, tmp_path, CALLS[verb][0])
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_noise_of_another_accounting_is_told_apart_even_where_it_is_large(begun, records, tmp_path):
+    # A ninth of a count squared is lost among the digits of such a standard deviation.
+    def measure(is_gaussian):
+        with Journal(tmp_path / "journal", {"settings": {}}) as journal:
+            budget = Budget.from_rho(1, is_gaussian=is_gaussian)
+            curator = Curator(records, budget, spent=journal.spent, journal=journal)
+            access = JournaledCurator(curator, journal)
+            return access.measure([Threshold(("sex",))], rho=Fraction(1, 10**10))[0]
+
+    measured = measure(begun)
+    with pytest.raises(ReleaseError, match="has another accounting"):
+        measure(not begun)
+    again = measure(begun)
+    assert (again.sigma, again.counts.tolist()) == (measured.sigma, measured.counts.tolist())
+
+
 @pytest.mark.parametrize("change", [{"sigma": 1.0}, {"n": 0}, {"n": 2.5}, {"n": 2**41}])
 def test_a_measured_total_is_checked(change, records, tmp_path):
     unit = Unit("add-remove")

@@ -58,7 +58,7 @@ def fit(
     ] = None,
     seed: options.Seed = None,
     public: options.Public = None,
-    accounting: options.AccountingOption = "tight",
+    accounting: options.FitAccounting = None,
     neighbours: options.NeighboursOption = "replace",
     person: options.Person = None,
     rows_per_person: options.RowsPerPerson = None,

@@ -186,7 +186,8 @@ def _tell(path: Path, as_json: bool) -> None:
     show(f"  protects   whether {account.unit}")
     if account.epsilon is not None:
         show(f"  promise    epsilon {account.epsilon:g}, delta {account.delta:g}")
-    show(f"  budget     rho {float(account.total):.6g}, since {account.created[:10]}")
+    only = ", for noisy counts only (Gaussian accounting)" * (account.accounting == "gaussian")
+    show(f"  budget     rho {float(account.total):.6g}, since {account.created[:10]}{only}")
     for release in releases_in(account):
         show(f"  spent      rho {float(release.rho):.6g} on {_described(release, account)}")
     for period, rho in _periods(account).items():

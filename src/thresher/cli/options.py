@@ -199,11 +199,19 @@ Rho = Annotated[
     ),
 ]
 
-AccountingOption = Annotated[
-    Accounting,
+CURVES = (
+    "How ε and δ become ρ: `tight`; `gaussian`, with less noise, if nothing is selected by looking "
+    "at records; or `paper` for the paper's conversion."
+)
+
+AccountingOption = Annotated[Accounting, typer.Option("--accounting", help=CURVES)]
+
+FitAccounting = Annotated[
+    Accounting | None,
     typer.Option(
         "--accounting",
-        help="How ε and δ become ρ: `tight`, or `paper` for the paper's conversion.",
+        help=f"{CURVES} Default: that of the ledger; without one, `gaussian` where it holds, and "
+        "else `tight`.",
     ),
 ]
 

@@ -64,7 +64,7 @@ def plan(
             callback=options.usable_path,
         ),
     ] = None,
-    accounting: options.AccountingOption = "tight",
+    accounting: options.FitAccounting = None,
     neighbours: options.NeighboursOption = "replace",
     output: Annotated[
         Path | None,

@@ -121,6 +121,13 @@ def reproduce(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only tell what is missing and how long it takes.")
     ] = False,
+    stored: Annotated[
+        bool,
+        typer.Option(
+            "--stored",
+            help="Run nothing: draw each figure at the largest scale whose runs are all there.",
+        ),
+    ] = False,
     optimizer: Annotated[
         str,
         typer.Option(
@@ -148,6 +155,9 @@ def reproduce(
         _list(as_json)
         return
     wanted, folder = _checked(figures, output, optimizer)
+    if stored:
+        _redraw(wanted, folder, page, as_json)
+        return
     chosen, sources = _scale(_Choice(scale, data, loans, lending_club, optimizer, practice))
     chosen = chosen if repetitions is None else chosen.repeated(repetitions)
     chosen = chosen if largest is None else chosen.up_to(largest)
@@ -221,6 +231,22 @@ def _scale(choice: _Choice) -> tuple["Scale", "Sources"]:
         name, sources = source_of(choice.loans, LOANS, "--loans")
         scale = scale.with_loans(name)
     return (scale if choice.data is None else scale.only(choice.data)), sources
+
+
+def _redraw(figures: Sequence[str], output: Path, page: Path | None, as_json: bool) -> None:
+    from thresher.reproduction.page import fill
+    from thresher.reproduction.stored import redrawn
+
+    if not output.is_dir():
+        raise ParameterError(f"--stored: there are no results in {output}")
+    written = redrawn(figures, output)
+    if page is not None:
+        written.extend(page for _ in fill(page, output)[:1])
+    if as_json:
+        print_json({"files": [str(path) for path in written]})
+        return
+    for path in written:
+        show(str(path))
 
 
 def _plan(

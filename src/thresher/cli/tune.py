@@ -53,7 +53,7 @@ def tune_command(
     ] = str(CHOOSING),
     synthetic_rows: options.SyntheticRows = None,
     seed: options.Seed = None,
-    accounting: options.AccountingOption = "tight",
+    accounting: options.FitAccounting = None,
     neighbours: options.NeighboursOption = "replace",
     person: options.Person = None,
     rows_per_person: options.RowsPerPerson = None,

@@ -26,7 +26,7 @@ from thresher.drafting.features import (
     whole_feature,
 )
 from thresher.drafting.surveyed import Surveyed
-from thresher.errors import DataError, ParameterError
+from thresher.errors import BudgetError, DataError, ParameterError
 from thresher.privacy.amounts import Amount, exact
 from thresher.privacy.budget import Budget
 from thresher.privacy.categories import SMALLEST_DELTA
@@ -136,6 +136,11 @@ def draft_schema_privately(
         raise ParameterError(f"{unlisted[0]!r} is declared, but is not among the columns")
     if ledger is not None:
         ledger.check_unit(protected)
+        if ledger.accounting == "gaussian":
+            raise BudgetError(
+                f"{ledger.path.name} is for noisy counts only (Gaussian accounting), and a private "
+                "draft tells more: pay for it from a ledger with accounting 'tight'"
+            )
         ledger.check(whole, release, failure or Fraction(0))
     cells = read_cells(
         source, columns, progress, line_breaks_in_cells=line_breaks_in_cells,

@@ -28,6 +28,7 @@ class All0(Mechanism):
     """
 
     name: ClassVar[str] = "all0"
+    never_selects: ClassVar[bool] = True
 
     def resolve(self, n: int, rho: Fraction, workload: Workload) -> "ZerosProcedure":
         """There is nothing to settle."""
@@ -47,6 +48,7 @@ class GaussianPerQuery(Mechanism):
     """
 
     name: ClassVar[str] = "gaussian_per_query"
+    never_selects: ClassVar[bool] = True
 
     def resolve(self, n: int, rho: Fraction, workload: Workload) -> "GaussianProcedure":
         """Measure every query of every threshold with its share of the budget."""
@@ -71,6 +73,7 @@ class GaussianJoint(Mechanism):
     """
 
     name: ClassVar[str] = "gaussian_joint"
+    never_selects: ClassVar[bool] = True
 
     def resolve(self, n: int, rho: Fraction, workload: Workload) -> "GaussianProcedure":
         """Measure the marginal over each threshold's features."""

@@ -14,10 +14,10 @@ from thresher.data.told import telling
 from thresher.errors import BudgetError
 from thresher.mechanisms.checkpoint import CheckpointedFits, Fits
 from thresher.mechanisms.estimate import Estimate
-from thresher.mechanisms.procedure import AsksForParts, Outcome, Procedure
+from thresher.mechanisms.procedure import AsksForParts, MayOnlyMeasure, Outcome, Procedure
 from thresher.privacy.access import Access
 from thresher.privacy.budget import Budget
-from thresher.privacy.curator import Curator
+from thresher.privacy.curator import Curator, is_gaussian
 from thresher.privacy.journal import Journal, JournaledCurator
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.measurements import TotalMeasurement
@@ -50,6 +50,7 @@ class Fitting:
 
     Attributes:
         resolve: Settles the mechanism once n is known.
+        never_selects: Whether it asks for nothing but noisy counts, whatever n is.
         budget: The budget that the release states.
         workload: The thresholds to be answered well.
         unit: What the promise protects.
@@ -58,6 +59,7 @@ class Fitting:
     """
 
     resolve: Resolve
+    never_selects: bool
     budget: Budget
     workload: Workload
     unit: Unit
@@ -66,7 +68,7 @@ class Fitting:
 
     def with_curator(self, curator: Curator) -> Release:
         """Run through a Curator that may have spent some of its budget already."""
-        first = self._first(curator.measured_total)
+        first = self._first(curator.measured_total, curator.is_gaussian)
         _check_left(first.cost, curator.remaining)
         before = curator.spent
         curator.will_ask(first.asks)
@@ -85,7 +87,7 @@ class Fitting:
         """Put records behind a new Curator, and run; with a journal, go on from what is there."""
         check_person(data, self.unit)
         total = public_total(data, self.unit)
-        first = self._first(total)
+        first = self._first(total, is_gaussian(self.budget, ledger))
         about = self._about(first.procedure, total, ledger, period)
         opened = nullcontext() if journal is None else Journal(journal, about)
         with opened as entries:
@@ -118,14 +120,18 @@ class Fitting:
                 "records that the journal began with, whether or not these are the same"
             )
 
-    def _first(self, total: TotalMeasurement | None) -> "_Settled":
+    def _first(self, total: TotalMeasurement | None, counts_only: bool) -> "_Settled":
         """What is known before anything is paid for; a mechanism that cannot run is refused."""
         if total is not None:
             procedure = self.resolve(self.unit.worth(total.n), self.budget.rho, self.workload)
+            if counts_only:
+                check_only_measures(procedure, self.never_selects)
             asks = procedure.asks(total.n) if isinstance(procedure, AsksForParts) else self.workload
             estimate = _checked(procedure, total.n)
             return _Settled(procedure, estimate, procedure.cost, asks, total.n)
         procedure = self.resolve(UNKNOWN_N, self.budget.rho, self.workload)
+        if counts_only:
+            check_only_measures(procedure, self.never_selects, n_is_known=False)
         estimate = _checked(procedure, UNKNOWN_N)
         return _Settled(procedure, estimate, self.budget.rho, self.workload, UNKNOWN_N)
 
@@ -171,6 +177,8 @@ class Fitting:
             # As they are counted: the keys of JSON objects, and so of groups, have no order.
             groups = json.dumps([(v.name, v.of, v.labels, v.codes) for v in views])
             about["views"] = hashlib.sha256(groups.encode()).hexdigest()
+        if is_gaussian(self.budget, ledger):
+            about["accounting"] = "gaussian"
         if self.unit != Unit():
             about["unit"] = self.unit.as_json()
         if period is not None:
@@ -225,6 +233,31 @@ def _check_left(cost: Fraction, remaining: Fraction) -> None:
             f"budget exceeded: requested rho={float(cost):.6g}, remaining {float(remaining):.6g}, "
             f"difference {float(cost - remaining):.6g}; ask for less"
         )
+
+
+def only_measures(procedure: Procedure) -> bool:
+    """Whether a procedure asks for nothing but noisy counts."""
+    return isinstance(procedure, MayOnlyMeasure) and procedure.only_measures
+
+
+def check_only_measures(
+    procedure: Procedure, never_selects: bool, *, n_is_known: bool = True
+) -> None:
+    """Refuse, before anything is paid for, what Gaussian accounting does not cover.
+
+    Args:
+        procedure: What would be run.
+        never_selects: Whether its mechanism asks for nothing but noisy counts, whatever n is.
+        n_is_known: Whether it was settled for n, or can still change when n is measured.
+    """
+    if never_selects or (n_is_known and only_measures(procedure)):
+        return
+    would = "would" if n_is_known else "may, as n is private,"
+    raise BudgetError(
+        f"Gaussian accounting covers noisy counts alone, and {procedure.name} {would} choose what "
+        "to measure by looking at the records. Take the mechanism residual or gaussian_joint; or "
+        "accounting 'tight', with a ledger of that accounting if there is one"
+    )
 
 
 def ignored(estimate: Estimate) -> None:

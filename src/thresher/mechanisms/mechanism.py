@@ -2,21 +2,23 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import ClassVar, TypedDict
+from typing import ClassVar, Self, TypedDict
 
 from thresher.data.persons import PersonData
 from thresher.data.private import PrivateData
 from thresher.errors import BudgetError, ParameterError, QueryError
 from thresher.mechanisms.estimate import Estimate
-from thresher.mechanisms.fitting import Fitting, ignored
+from thresher.mechanisms.fitting import Fitting, ignored, only_measures
 from thresher.mechanisms.procedure import Procedure
 from thresher.mechanisms.public import refuse_private_as_public
-from thresher.privacy.budget import Accounting, Amount, Budget
+from thresher.privacy.budget import Accounting, Amount, Budget, rho_of
 from thresher.privacy.curator import Curator
+from thresher.privacy.journal_file import begun
 from thresher.privacy.ledger import Ledger
+from thresher.privacy.persons import check_person, public_total
 from thresher.privacy.randomness import Randomness
 from thresher.privacy.unit import Unit
 from thresher.progress.display import Followed, following
@@ -49,7 +51,9 @@ class Mechanism(ABC):
             both; then all that the Curator has left is spent.
         delta: δ of the promise. If not given, 1/n² for n records or persons, where n is public.
         rho: The zCDP budget itself, in place of (ε, δ).
-        accounting: How (ε, δ) is converted to ρ: `"tight"`, or `"paper"` for the paper's formula.
+        accounting: How (ε, δ) is converted to ρ: `"gaussian"`, for fits that measure and never
+            select; `"tight"`; or `"paper"` for the paper's formula. If not given, that of the
+            Curator or the ledger; without these, `"gaussian"` where it holds, and else `"tight"`.
 
     Example:
         >>> import thresher as th
@@ -61,11 +65,13 @@ class Mechanism(ABC):
     """
 
     name: ClassVar[str]
+    never_selects: ClassVar[bool] = False
+    """Whether it asks for nothing but noisy counts, whatever n, ρ and the workload are."""
 
     epsilon: Amount | None = None
     delta: Amount | None = None
     rho: Amount | None = None
-    accounting: Accounting = "tight"
+    accounting: Accounting | None = None
 
     @abstractmethod
     def resolve(self, n: int, rho: Fraction, workload: Workload) -> Procedure:
@@ -140,21 +146,30 @@ class Mechanism(ABC):
         if with_curator and not (unit is None and period is None):
             raise ParameterError("a Curator has a unit and a period already: make one with these")
         protected = data.unit if isinstance(data, Curator) else unit if unit is not None else Unit()
-        budget = self.budget_for(data, protected)
+        budget = self._as_begun(journal).budget_for(data, protected, workload, ledger)
         with following(progress, "fitting") as follower:
             fitting = Fitting(
-                self.resolve, budget, workload, protected, follower, expect or ignored
-            )
+                self.resolve, self.never_selects, budget, workload, protected, follower,
+                expect or ignored,
+            )  # fmt: skip
             if isinstance(data, Curator):
                 return fitting.with_curator(data)
             return fitting.with_records(data, ledger, period, journal, release, randomness)
 
-    def budget_for(self, data: PrivateData | Curator, unit: Unit | None = None) -> Budget:
+    def budget_for(
+        self,
+        data: PrivateData | Curator,
+        unit: Unit | None = None,
+        workload: Workload | None = None,
+        ledger: Ledger | None = None,
+    ) -> Budget:
         """The budget of a fit.
 
         Args:
             data: The records, or a Curator, whose remaining budget is the default.
             unit: What the promise protects; if not given, one record that is replaced by another.
+            workload: The thresholds; without them, nothing is known about what is measured.
+            ledger: The ledger that it is paid from.
 
         Example:
             >>> import thresher as th
@@ -165,14 +180,75 @@ class Mechanism(ABC):
             raise BudgetError("give either epsilon or rho, not both")
         if self.epsilon is None and self.delta is not None:
             raise BudgetError("delta belongs to epsilon: give epsilon too, or rho alone")
+        unit, paid_from = unit or Unit(), ledger.accounting if ledger else None
+        if isinstance(data, Curator):
+            paid_from = "gaussian" if data.is_gaussian else "tight"
+            if self.accounting == "gaussian" and not data.is_gaussian:
+                raise ParameterError(
+                    "the Curator has another accounting: make it with a Budget of accounting "
+                    "'gaussian'"
+                )
         if self.epsilon is not None:
-            delta = self.delta if self.delta is not None else _usual_delta(data, unit or Unit())
-            return Budget.from_epsilon(self.epsilon, delta, self.accounting)
+            delta = self.delta if self.delta is not None else _usual_delta(data, unit)
+            n = None if workload is None else _worth(data, unit)
+            accounting = self.accounting_for(self.epsilon, delta, workload, n, paid_from)
+            return Budget.from_epsilon(self.epsilon, delta, accounting)
+        is_gaussian = "gaussian" in (self.accounting, paid_from)
         if self.rho is not None:
-            return Budget.from_rho(self.rho)
+            return Budget.from_rho(self.rho, is_gaussian=is_gaussian)
         if isinstance(data, Curator) and data.remaining > 0:
-            return Budget.from_rho(data.remaining)
+            return Budget.from_rho(data.remaining, is_gaussian=is_gaussian)
         raise BudgetError(f"{self.name} needs a budget: give epsilon=1.0, say, or rho")
+
+    def accounting_for(
+        self,
+        epsilon: Amount,
+        delta: Amount,
+        workload: Workload | None,
+        n: int | None,
+        paid_from: str | None = None,
+    ) -> Accounting:
+        """How (ε, δ) is converted to ρ, if it was left open: by public facts.
+
+        Args:
+            epsilon: ε of the promise.
+            delta: δ of the promise.
+            workload: The thresholds, if they are known.
+            n: What `resolve` is told; None if it is private.
+            paid_from: The accounting of the Curator or ledger, if there is one.
+
+        Example:
+            >>> import thresher as th
+            >>> work = th.Workload.random(th.datasets.adult_schema(), k=3, size=64, seed=0)
+            >>> [th.Auto().accounting_for(e, "1e-9", work, 48842) for e in (0.1, 1)]
+            ['tight', 'gaussian']
+        """
+        if self.accounting is not None:
+            return self.accounting
+        if paid_from is not None:
+            return "gaussian" if paid_from == "gaussian" else "tight"
+        if self.never_selects:
+            return "gaussian"
+        if workload is None or n is None:
+            return "tight"
+        procedure = self.resolve(n, rho_of(epsilon, delta, "gaussian"), workload)
+        return "gaussian" if only_measures(procedure) else "tight"
+
+    def _as_begun(self, journal: str | Path | None) -> Self:
+        """With the accounting that an interrupted fit began with, if it was left open."""
+        if self.accounting is not None or journal is None or (about := begun(journal)) is None:
+            return self
+        return replace(self, accounting=about.get("accounting", "tight"))
+
+
+def _worth(data: PrivateData | Curator, unit: Unit) -> int | None:
+    """What `resolve` is told about n, if that is public."""
+    if isinstance(data, Curator):
+        total = data.measured_total
+    else:
+        check_person(data, unit)
+        total = public_total(data, unit)
+    return None if total is None else unit.worth(total.n)
 
 
 def _usual_delta(data: PrivateData | Curator, unit: Unit) -> Fraction:

@@ -98,6 +98,16 @@ class AsksForParts(Protocol):
         ...
 
 
+@runtime_checkable
+class MayOnlyMeasure(Protocol):
+    """A procedure that may do without any selection."""
+
+    @property
+    def only_measures(self) -> bool:
+        """Whether it asks for nothing but noisy counts, as Gaussian accounting demands."""
+        ...
+
+
 def is_late(number: int, rounds: int) -> bool:
     """Whether the predictions of D' for what a round measures say how good D' is in the end.
 

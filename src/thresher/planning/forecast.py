@@ -157,7 +157,7 @@ def plan(
     unit: Unit | None = None,
     ledger: Ledger | None = None,
     margin: float | None = None,
-    accounting: Accounting = "tight",
+    accounting: Accounting | None = None,
     like: Like | None = None,
     progress: Followed = None,
 ) -> Forecast:
@@ -175,7 +175,7 @@ def plan(
         unit: What the promise protects; if not given, one record that is replaced by another.
         ledger: A ledger, to say what would be left of it.
         margin: The largest error that is wanted, as a fraction: at which ε is it met?
-        accounting: How (ε, δ) is converted to ρ.
+        accounting: How (ε, δ) is converted to ρ; if not given, as the fit will do it.
         like: What people are like, if that is public: an earlier release of these or similar ones,
             or shares of values such as {"sex": {"F": 0.51, "M": 0.49}}. It makes forecasts surer.
         progress: Whether to show how far it has come, as for `fit`.
@@ -199,10 +199,15 @@ def plan(
     given = [epsilon] if isinstance(epsilon, int | float | str | Fraction) else list(epsilon)
     if not given:
         raise ParameterError("epsilon must be a number or several, such as [0.1, 1]")
-    budgets = [Budget.from_epsilon(e, delta or Fraction(1, n**2), accounting) for e in given]
-    return forecast(
-        budgets, mechanism or Auto(), workload, n, unit or Unit(), ledger, margin, progress, like
-    )
+    chosen, unit, delta = mechanism or Auto(), unit or Unit(), delta or Fraction(1, n**2)
+    chosen = replace(chosen, accounting=accounting or chosen.accounting)
+    worth = unit.worth(n) if unit.total_is_public else None
+    paid_from = None if ledger is None else ledger.accounting
+    budgets = [
+        Budget.from_epsilon(e, delta, chosen.accounting_for(e, delta, workload, worth, paid_from))
+        for e in given
+    ]
+    return forecast(budgets, chosen, workload, n, unit, ledger, margin, progress, like)
 
 
 def forecast(

@@ -13,10 +13,11 @@ import numpy as np
 
 from thresher.data.private import PrivateData
 from thresher.data.viewed import counts_of
-from thresher.errors import QueryError, ResourceError
+from thresher.errors import BudgetError, QueryError, ResourceError
 from thresher.evaluation.errors import errors_of
 from thresher.evaluation.typical import typical_cell, typical_error
 from thresher.mechanisms.estimate import Estimate
+from thresher.mechanisms.fitting import check_only_measures
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.planning.like import Shares
 from thresher.privacy.budget import Budget, epsilon_of
@@ -168,12 +169,19 @@ class Trials:
         worth = self.unit.worth(self.n)
         procedure = self.mechanism.resolve(worth, budget.rho, self.workload)
         delta = budget.delta or Fraction(1, max(2, worth) ** 2)
-        epsilon = epsilon_of(budget.rho, delta) if budget.epsilon is None else budget.epsilon
+        epsilon = (
+            epsilon_of(budget.rho, delta, budget.curve)
+            if budget.epsilon is None
+            else budget.epsilon
+        )
         estimate = procedure.estimate(self.n)
         impossible = ""
         try:
+            if budget.accounting == "gaussian":
+                known = self.unit.total_is_public
+                check_only_measures(procedure, self.mechanism.never_selects, n_is_known=known)
             estimate.check()
-        except ResourceError as fault:
+        except (BudgetError, ResourceError) as fault:
             impossible = str(fault)
         too_long = estimate.seconds > LONGEST_TRIAL or len(self.workload) > MOST_TRIED
         if not impossible and too_long:
@@ -195,7 +203,9 @@ class Trials:
         return dataclasses.replace(fit, measured=measured, errors=_together(errors))
 
     def _release(self, budget: Budget, people: PrivateData, seed: int) -> Release:
-        changes: dict[str, Any] = {"epsilon": None, "delta": None, "rho": budget.rho}
+        changes: dict[str, Any] = {
+            "epsilon": None, "delta": None, "rho": budget.rho, "accounting": budget.curve
+        }  # fmt: skip
         rows = getattr(self.mechanism, "synthetic_rows", None)
         if rows is not None:
             changes["synthetic_rows"] = min(rows, TRIAL_ROWS)

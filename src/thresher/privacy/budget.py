@@ -1,7 +1,8 @@
 """The privacy budget: zCDP in exact rationals, and the account from which it is spent.
 
 Zero-concentrated differential privacy (zCDP) adds up: two releases at ρ₁ and ρ₂ cost ρ₁ + ρ₂
-(Bun and Steinke 2016). Kept as fractions, the parts of a budget sum back to it exactly.
+(Bun and Steinke 2016). Kept as fractions, the parts of a budget sum back to it exactly. So does
+Gaussian differential privacy, where ρ = μ²/2 (see `gaussian`).
 """
 
 import threading
@@ -43,7 +44,8 @@ class Budget:
         rho: The whole budget.
         epsilon: The ε it came from, if it did.
         delta: The δ it came from, if it did.
-        accounting: The conversion that turned them into ρ.
+        accounting: The conversion that turned them into ρ. If it is `"gaussian"`, nothing but noisy
+            counts can be bought, with or without ε and δ.
 
     Example:
         >>> budget = Budget.from_rho("1/10")
@@ -72,7 +74,7 @@ class Budget:
         Args:
             epsilon: ε above zero; above 10 it draws a `PrivacyWarning`.
             delta: δ strictly between 0 and 1.
-            accounting: `"tight"` or `"paper"`.
+            accounting: `"tight"`, `"paper"` or `"gaussian"`.
 
         Returns:
             The budget.
@@ -95,11 +97,12 @@ class Budget:
         return cls(rho, promised, exact(delta, "delta"), accounting)
 
     @classmethod
-    def from_rho(cls, rho: Amount) -> "Budget":
+    def from_rho(cls, rho: Amount, *, is_gaussian: bool = False) -> "Budget":
         """Set ρ directly.
 
         Args:
             rho: ρ above zero.
+            is_gaussian: Whether nothing but noisy counts is bought (see `gaussian`).
 
         Returns:
             The budget, with no ε and δ of its own.
@@ -108,7 +111,12 @@ class Budget:
             >>> Budget.from_rho(0.5).rho
             Fraction(1, 2)
         """
-        return cls(exact(rho, "rho"))
+        return cls(exact(rho, "rho"), accounting="gaussian" if is_gaussian else None)
+
+    @property
+    def curve(self) -> Accounting:
+        """The best conversion that holds for amounts of it: `"gaussian"` or `"tight"`."""
+        return "gaussian" if self.accounting == "gaussian" else "tight"
 
     def split(self, parts: int) -> tuple[Fraction, ...]:
         """Divide the budget into equal parts that sum back to it exactly.

@@ -35,6 +35,7 @@ from thresher.privacy.counted import CountedTables
 from thresher.privacy.edges import FindEdges
 from thresher.privacy.fingerprint import fingerprint
 from thresher.privacy.forgetting import forget_locals, frames_behind
+from thresher.privacy.gaussian import rho_of_noise
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.measurements import TotalMeasurement
 from thresher.privacy.randomness import OfOneProcess, Randomness, SystemRandomness
@@ -53,6 +54,11 @@ REQUESTS = (
 """All that can be asked. Nothing else gets to see the records."""
 
 Result = TypeVar("Result")
+
+
+def is_gaussian(budget: Budget, ledger: Ledger | None) -> bool:
+    """Whether what is paid from these is under Gaussian accounting (see `gaussian`)."""
+    return "gaussian" in (budget.accounting, None if ledger is None else ledger.accounting)
 
 
 @dataclass
@@ -114,6 +120,7 @@ class Curator(Access):
         "_account",
         "_delta",
         "_feature_sets",
+        "_is_gaussian",
         "_journal",
         "_journals",
         "_known_as",
@@ -151,6 +158,7 @@ class Curator(Access):
         if ledger is not None:  # a damaged one is better found before there is anything to pay
             ledger.check_unit(self.unit)
         self._account = Account(replace(budget))
+        self._is_gaussian = is_gaussian(self._account.budget, ledger)
         if spent:
             self._account.spend(spent)
         self._delta = Fraction(0) if delta is None else exact(delta, "delta")
@@ -187,6 +195,11 @@ class Curator(Access):
         return replace(self._account.budget)
 
     @property
+    def is_gaussian(self) -> bool:
+        """Whether nothing but noisy counts can be asked for, as Gaussian accounting demands."""
+        return self._is_gaussian
+
+    @property
     def spent(self) -> Fraction:
         """The ρ spent so far."""
         return self._account.spent
@@ -220,7 +233,7 @@ class Curator(Access):
         schema = _counted[self].schema
         # By its class: an instance could carry a `copied` that gives something else.
         request = type(request).copied(request, schema)
-        request.check(schema, self.unit, rho)
+        noise = self._rho_of_noise(request, rho)
         if request.needs_total:
             self.known_total()
         if request.needs_cells and not _counted[self].has_cells:
@@ -229,10 +242,26 @@ class Curator(Access):
         spared = frames_behind(sys.exception())
         try:
             # No variable of this frame holds the counts: it is still there when others are empty.
-            return request.run(self._pay(rho, request, receipt), rho, randomness)
+            return request.run(self._pay(rho, request, receipt), noise, randomness)
         except BaseException as fault:
             forget_locals(fault, spared)
             raise
+
+    def _rho_of_noise(self, request: Request[Result], rho: Fraction) -> Fraction:
+        """Check a request by public facts alone; the ρ that its noise is drawn for."""
+        schema, unit = _counted[self].schema, self.unit
+        request.check(schema, unit, rho)
+        if not self._is_gaussian:
+            return rho
+        least = request.least_variance(schema, unit, rho)
+        if least is None:
+            raise BudgetError(
+                f"{request.verb} is more than noise on counts, which is all that Gaussian "
+                "accounting covers: use a budget and a ledger with accounting 'tight'"
+            )
+        noise = rho_of_noise(rho, least)
+        request.check(schema, unit, noise)
+        return noise
 
     def _learn_total(self, measured: TotalMeasurement) -> None:
         _counted[self].measured_total = replace(measured)
@@ -273,6 +302,7 @@ class Curator(Access):
                         unit=self.unit,
                         period=self._period,
                         delta=failure,
+                        counts_only=self._is_gaussian,
                     )
                 except ThresherError:
                     receipt.is_paid = False

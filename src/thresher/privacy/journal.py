@@ -158,13 +158,15 @@ class JournaledCurator(Access):
         if not amount:
             self._planned += rho
             return request.nothing()
-        request.check(self.schema, self.unit, amount)
+        noise = self._curator._rho_of_noise(request, amount)
         self._asked = True
         files = self._journal.reserve(request.table_sizes(self.schema))
         with self._announced(amount, request.size()) as receipt:
             result = self._curator._carry_out(request, amount, receipt)
         self._planned += rho
         asked = {"verb": request.verb, "asked": digest_of(request, self.schema)}
+        if noise != amount:
+            asked["noise"] = str(noise)
         self._record(asked, amount, request.saved(result, self.schema), files)
         return result
 
@@ -207,11 +209,14 @@ class JournaledCurator(Access):
         amount, had = Fraction(entry["rho"]), self.budget.rho - self._paid_elsewhere - paid
         if amount != _scaled(rho, had, self.remaining):
             raise self._of_another_run("pays something else for its calls")
+        noise = self._curator._rho_of_noise(request, amount)
+        if entry.get("noise", str(amount)) != str(noise):
+            raise self._of_another_run("has another accounting, and so other noise")
         try:
             tables = [self._journal.table(name) for name in entry.get("files", ())]
             known = self.measured_total
             total = 0 if known is None else known.n * self.unit.parts
-            terms = Terms(self.schema, self.unit, amount, total)
+            terms = Terms(self.schema, self.unit, noise, total)
             return request.restored(Saved(entry, tables), terms)
         except (OSError, ValueError, TypeError, KeyError, IndexError, EOFError):
             raise ReleaseError(

@@ -293,6 +293,16 @@ class Journal:
         self.lost, self._open = self.lost + self._open, Fraction(0)
 
 
+def begun(folder: str | Path) -> dict[str, Any] | None:
+    """What the fit of a journal is about, as its first line says; None if there is no such line."""
+    try:
+        with (Path(folder) / "journal.jsonl").open("rb") as file:
+            about = json.loads(file.readline())["about"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return about if isinstance(about, dict) else None
+
+
 def _renamed(header: dict[str, Any]) -> dict[str, Any]:
     """The header of a journal, with the settings of the first build under their present names."""
     settings = header["about"].get("settings")

@@ -41,7 +41,7 @@ from thresher.errors import BudgetError, LedgerError
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.fingerprint import fingerprint
 from thresher.privacy.ledger_lines import amount, decimal, rounded_down, sealed
-from thresher.privacy.statement import KIND, Entry, SoundText, Statement
+from thresher.privacy.statement import Entry, SoundText, Statement, kind_of, writes_delta
 from thresher.privacy.unit import Unit
 
 
@@ -90,13 +90,14 @@ class Ledger:
             rho: The whole budget of the data set, as zCDP.
             epsilon: The ε that `rho` was converted from, for the reader.
             delta: The δ that belongs to it.
-            accounting: How (ε, δ) were converted to ρ.
+            accounting: How (ε, δ) were converted to ρ. With `"gaussian"`, nothing but noisy counts
+                may be paid from it, with the noise of `gaussian`; Curators see to that.
             data: The name of the data set.
             unit: Whom the budget protects; if not given, one record that is replaced by another.
         """
         path = Path(path)
         header: dict[str, Any] = {
-            "ledger": KIND,
+            "ledger": kind_of(accounting),
             "data": data,
             **amount(rho),
             "epsilon": epsilon,
@@ -136,6 +137,11 @@ class Ledger:
     def total(self) -> Fraction:
         """The whole budget of the data set."""
         return self.read().total
+
+    @property
+    def accounting(self) -> str:
+        """How (ε, δ) were converted to the total. It decides what may be asked for."""
+        return self.read().accounting
 
     @property
     def spent(self) -> Fraction:
@@ -214,6 +220,7 @@ class Ledger:
         unit: Unit | None = None,
         period: str | None = None,
         delta: Fraction = Fraction(0),
+        counts_only: bool = False,
     ) -> int:
         """Record a spend; once this returns, it is on disk and data may be touched.
 
@@ -225,6 +232,7 @@ class Ledger:
             unit: Whom it protects; if not given, one record that is replaced by another.
             period: The period that the data are of, in a ledger of several.
             delta: What it spends of δ, beside ρ.
+            counts_only: Whether it buys nothing but noisy counts, with the noise of `gaussian`.
 
         Returns:
             The number of the spend, for `take_back`.
@@ -232,12 +240,13 @@ class Ledger:
         Raises:
             BudgetError: There is not that much left. Nothing is spent.
             LedgerError: The file is damaged or cannot be written, or is the ledger of other data
-                or of another unit. Nothing is spent.
+                or of another unit, or is for noisy counts only. Nothing is spent.
         """
         spent = amount(rho)
         with self._opened_to_append() as (descriptor, text):
             self._refuse_other_unit(text.statement, unit if unit else Unit())
             self._refuse_others(text.statement, fingerprint, period)
+            self._refuse_all_but_counts(text.statement, counts_only)
             self._refuse_beyond(text.statement, rho, release, delta)
             line = {"number": text.lines + 1, **spent, **_delta(delta), "time": _now()}
             line |= {"who": _current_user() if who is None else who, "release": release}
@@ -292,6 +301,13 @@ class Ledger:
                 "the same people's data, corrected, say so first (Ledger.declare_corrected)"
             )
 
+    def _refuse_all_but_counts(self, statement: Statement, counts_only: bool) -> None:
+        if statement.accounting == "gaussian" and not counts_only:
+            raise LedgerError(
+                f"{self.path.name} is for noisy counts only (Gaussian accounting): pay for "
+                "anything else from a ledger with accounting 'tight'"
+            )
+
     def _refuse_beyond(
         self, statement: Statement, rho: Fraction, release: str, delta: Fraction
     ) -> None:
@@ -312,7 +328,7 @@ class Ledger:
             )
 
     def _refuse_delta(self, statement: Statement, delta: Fraction) -> None:
-        if statement.kind != KIND:
+        if not writes_delta(statement.kind):
             raise LedgerError(
                 f"{self.path.name} was started by an earlier version of thresher, which could not "
                 "write down what is spent of delta: make another ledger for this"

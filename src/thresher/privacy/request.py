@@ -51,7 +51,7 @@ class Terms:
     Attributes:
         schema: The description of the columns.
         unit: What the promise protects.
-        rho: What was paid.
+        rho: What its noise is drawn for: what was paid, or less (see `gaussian`).
         total: What counts are out of.
     """
 
@@ -82,6 +82,10 @@ class Request(ABC, Generic[Result]):
     def failure(self) -> Fraction:
         """What it spends of δ: the probability of an event that ρ says nothing about."""
         return Fraction(0)
+
+    def least_variance(self, schema: Schema, unit: Unit, rho: Fraction) -> Fraction | None:
+        """The smallest variance of its noise; None if it is more than Gaussian noise on counts."""
+        return None
 
     @abstractmethod
     def parts(self) -> tuple[Any, ...]:

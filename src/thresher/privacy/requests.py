@@ -227,6 +227,9 @@ class Measure(Request[list[Measurement]]):
         sizes = self.table_sizes(schema)
         check_memory(8 * (sum(sizes) + max(sizes, default=0)))
 
+    def least_variance(self, schema: Schema, unit: Unit, rho: Fraction) -> Fraction:
+        return self._variance(schema, unit, rho)
+
     def _variance(self, schema: Schema, unit: Unit, rho: Fraction) -> Fraction:
         return variance_for(rho, self.squared_sensitivity(schema, unit))
 
@@ -352,6 +355,9 @@ class MeasureTotal(Request[TotalMeasurement]):
         if unit.total_is_public:
             raise ParameterError(f"the number of {unit.counted} is public: use n, which is free")
         variance_for(rho, unit.total_squared)
+
+    def least_variance(self, schema: Schema, unit: Unit, rho: Fraction) -> Fraction:
+        return variance_for(rho, unit.total_squared)
 
     def parts(self) -> tuple[Any, ...]:
         return ()

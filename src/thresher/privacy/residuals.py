@@ -97,6 +97,11 @@ class MeasureResiduals(Request[list[ResidualMeasurement]]):
         for marginal, precision in zip(self.marginals, self.precisions, strict=True):
             variance_for(rho, squared / precision * _largest_norm(marginal.shape(schema)))
 
+    def least_variance(self, schema: Schema, unit: Unit, rho: Fraction) -> Fraction:
+        # The smallest |b|² of k features is that of differences between two values of each.
+        variances = zip(self._variances(schema, unit, rho), self.marginals, strict=True)
+        return min(variance * (1 << marginal.k) for variance, marginal in variances)
+
     def parts(self) -> tuple[Any, ...]:
         return ([*map(parts_of_target, self.marginals)], self.precisions)
 

@@ -5,21 +5,34 @@ import os
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from thresher.errors import LedgerError, ParameterError
-from thresher.privacy.conversion import epsilon_of, rho_of
+from thresher.privacy.conversion import Accounting, epsilon_of, rho_of
 from thresher.privacy.ledger_lines import is_torn, unsealed
 from thresher.privacy.unit import Unit
 
-KIND = "thresher ledger, version 4"
+KINDS = tuple(f"thresher ledger, version {number}" for number in range(1, 6))
 """Version 2 has an id in its first line, and may have lines that declare a correction.
 
 Version 3 has the unit of privacy in its first line, and lines may name a period.
 Version 4 may have spends of δ beside those of ρ.
+Version 5 has Gaussian accounting, so nothing but noisy counts may be paid from it.
 """
-KINDS = (*(f"thresher ledger, version {number}" for number in (1, 2, 3)), KIND)
+KIND, GAUSSIAN_KIND = KINDS[3:]
 _LONGEST_HEADER = 2**16
+
+
+def kind_of(accounting: str) -> str:
+    """The version of a new ledger: the least that can be read rightly."""
+    if accounting not in (known := ("zcdp", *get_args(Accounting))):
+        raise ParameterError(f"accounting must be one of {', '.join(known)}, not {accounting!r}")
+    return GAUSSIAN_KIND if accounting == "gaussian" else KIND
+
+
+def writes_delta(kind: str) -> bool:
+    """Whether what is spent of δ can be written down."""
+    return kind in (KIND, GAUSSIAN_KIND)
 
 
 @dataclass(frozen=True)
@@ -106,13 +119,20 @@ class Statement:
         if not delta_spent or self.epsilon is None or not self.delta:
             return self.total
         left = Fraction(self.delta) - delta_spent
-        return min(self.total, rho_of(self.epsilon, left)) if left > 0 else Fraction(0)
+        if left <= 0:
+            return Fraction(0)
+        return min(self.total, rho_of(self.epsilon, left, self._curve))
+
+    @property
+    def _curve(self) -> Accounting:
+        """The conversion of amounts: a tighter one than `paper` holds for what was paid, too."""
+        return "gaussian" if self.accounting == "gaussian" else "tight"
 
     def as_epsilon(self, rho: Fraction) -> float | None:
         """The ε of an amount at the δ of this ledger: 0 for nothing, None if it has no δ."""
         if not self.delta:
             return None
-        return epsilon_of(rho, self.delta) if rho > 0 else 0.0
+        return epsilon_of(rho, self.delta, self._curve) if rho > 0 else 0.0
 
     @property
     def epsilon_so_far(self) -> float | None:
@@ -120,7 +140,7 @@ class Statement:
         left = Fraction(self.delta or 0) - self.delta_spent
         if left <= 0:
             return None
-        return epsilon_of(self.spent, left) if self.entries else 0.0
+        return epsilon_of(self.spent, left, self._curve) if self.entries else 0.0
 
     @property
     def by_period(self) -> dict[str | None, Fraction]:

@@ -44,6 +44,19 @@ def promise_of(release: "Release") -> tuple[str, ...]:
     )
 
 
+def conversion_of(release: "Release") -> str:
+    """How ε and δ follow from ρ, in plain words."""
+    ways = {
+        "gaussian": "ε and δ follow from the exact curve of Gaussian noise, of which ρ is the "
+        "strength: counts were told with such noise, and nothing was selected by looking at the "
+        "records.",
+        "paper": "ε and δ were converted to ρ of zero-concentrated differential privacy as in the "
+        "paper.",
+    }
+    usual = "ρ of zero-concentrated differential privacy implies ε at δ, by the tight conversion."
+    return ways.get(release.budget.accounting or "", usual)
+
+
 def _whose(unit: Unit) -> tuple[str, str]:
     """What it would be like without you, and what somebody guesses about you."""
     one = "your record" if unit.person is None else "all your rows"

@@ -8,7 +8,7 @@ from thresher.privacy.measurements import measured_queries
 from thresher.queries.condition import Condition
 from thresher.queries.query import Query
 from thresher.release.measured_lines import name_of, noisy_tables, tables_listed
-from thresher.release.promise import NOT_PRIVATE, promise_of
+from thresher.release.promise import NOT_PRIVATE, conversion_of, promise_of
 from thresher.release.sources.joint_tables import JointTable
 from thresher.wording import plain
 
@@ -66,7 +66,7 @@ def readme_of(release: "Release", files: set[str]) -> str:
         "",
         "## The promise",
         "",
-        *_paragraphs(promise_of(release)),
+        *_paragraphs([*promise_of(release), *([conversion_of(release)] if release.spent else [])]),
         "## The files",
         "",
         "| file | what it is |",

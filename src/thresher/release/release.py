@@ -108,7 +108,7 @@ class Release:
         """The ε of its promise: as given, or what the budget's ρ implies at δ."""
         if self.budget.epsilon is not None:
             return float(self.budget.epsilon)
-        return epsilon_of(self.budget.rho, self.delta)
+        return epsilon_of(self.budget.rho, self.delta, self.budget.curve)
 
     def __repr__(self) -> str:
         return (

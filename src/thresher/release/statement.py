@@ -9,6 +9,7 @@ the registry has no field for.
 from typing import TYPE_CHECKING, Any
 
 from thresher.privacy.measurements import measured_queries, measured_residuals, measured_tables
+from thresher.release.promise import conversion_of
 
 if TYPE_CHECKING:
     from thresher.release.release import Release
@@ -90,8 +91,8 @@ def _loss(release: "Release") -> dict[str, Any]:
             "delta": float(release.delta),
             "rho": float(budget.rho),
         },
-        "privacy_parameters_details": f"The budget was given as {given}. ρ of zero-concentrated "
-        "differential privacy implies ε at δ. The noise "
+        "privacy_parameters_details": f"The budget was given as {given}. {conversion_of(release)} "
+        "The noise "
         + (
             "is of secure randomness."
             if release.is_secure
@@ -101,9 +102,15 @@ def _loss(release: "Release") -> dict[str, Any]:
 
 
 def _accounting(release: "Release") -> dict[str, str]:
+    composition = (
+        "Adaptive composition under Gaussian differential privacy: the ρ = μ²/2 of all "
+        "measurements add up, in exact fractions, and there are no choices."
+        if release.budget.accounting == "gaussian"
+        else "Adaptive composition under zero-concentrated differential privacy: the ρ of all "
+        "choices and measurements add up, in exact fractions."
+    )
     return {
-        "composition": "Adaptive composition under zero-concentrated differential privacy: the ρ "
-        "of all choices and measurements add up, in exact fractions.",
+        "composition": composition,
         "post_processing": f"Answers come from {release.source.kind}, which were made from the "
         "noisy counts alone.",
     }

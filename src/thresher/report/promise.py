@@ -42,12 +42,18 @@ def _public(release: Release) -> list[str]:
 def spent(release: Release) -> tuple[list[tuple[str, str, str, str]], str]:
     """The budget and what was used of it: lines of a table, and words below it."""
     budget, delta = release.budget, release.delta
-    used = epsilon_of(release.spent, delta) if release.spent else 0.0
-    stated = {"tight": "tight", "paper": "as in the paper", None: "stated as ρ"}
+    used = epsilon_of(release.spent, delta, budget.curve) if release.spent else 0.0
+    stated = {
+        "tight": "tight",
+        "paper": "as in the paper",
+        "gaussian": "the exact curve of Gaussian noise",
+        None: "stated as ρ",
+    }
     rows = [
         ("Given", f"{release.epsilon:.4g}", f"{float(delta):.2g}", f"{float(budget.rho):.5g}"),
         ("Spent", f"{used:.4g}", f"{float(delta):.2g}", f"{float(release.spent):.5g}"),
     ]
+    by = "the same curve" if budget.curve == "gaussian" else "the tight conversion"
     left = budget.rho - release.spent
     words = (
         "All of it was spent."
@@ -59,7 +65,7 @@ def spent(release: Release) -> tuple[list[tuple[str, str, str, str]], str]:
     return rows, (
         f"{words} Conversion between ρ and (ε, δ): "
         f"{stated.get(budget.accounting, budget.accounting)}. Spending is counted in ρ, which "
-        "adds up exactly; the ε of what was spent is by the tight conversion."
+        f"adds up exactly; the ε of what was spent is by {by}."
     )
 
 

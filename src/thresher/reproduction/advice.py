@@ -18,23 +18,27 @@ from thresher.relaxed.rows import RelaxedRows
 from thresher.release.sources import SyntheticRows
 from thresher.reproduction import plots
 from thresher.reproduction.data import records_of
+from thresher.reproduction.drift_effect import AUTO, KINDS, RAP_LABEL
 from thresher.reproduction.future_error import NAMES, estimates, history_fit
 from thresher.reproduction.paper_figure import Context, PaperFigure, mean_and_margin
 from thresher.reproduction.running import Result, Sources, Task
 from thresher.reproduction.scales import Scale
-from thresher.reproduction.tasks import DIGITS, FutureFit, Shape
+from thresher.reproduction.tasks import ALL, DIGITS, FutureFit, Kind, Shape
 from thresher.reproduction.training import TrainingRun
 
 KEPT_FOR_TEST = 0.25
 """The share of the history that is held out, at least one threshold."""
 
 
-def augmenting(scale: Scale, shape: Shape, size: int, added: int) -> list[FutureFit]:
+def augmenting(
+    scale: Scale, shape: Shape, size: int, added: int, kind: Kind = "rap"
+) -> list[FutureFit]:
     """Fits of one history, with thresholds added or without."""
     grid, data = scale.future, scale.data[0]
     return [
         history_fit(
             scale,
+            kind,
             data=data,
             size=size,
             rounds=rounds,
@@ -44,29 +48,33 @@ def augmenting(scale: Scale, shape: Shape, size: int, added: int) -> list[Future
             augmented=added,
         )
         for seed in range(grid.advice_repetitions)
-        for rounds, per_round in grid.advice_pairs
+        for rounds, per_round in (grid.advice_pairs if kind == "rap" else ((1, ALL),))
     ]
 
 
 def augmenting_tasks(scale: Scale) -> Sequence[Task]:
     """Every history with and without."""
+    return [task for kind in KINDS.values() for task in _augmenting_of(scale, kind)]
+
+
+def _augmenting_of(scale: Scale, kind: Kind) -> list[FutureFit]:
     grid = scale.future
     return [
         task
         for shape in grid.shapes
         for size in grid.advice_sizes
         for added in (0, grid.augmented)
-        for task in augmenting(scale, shape, size, added)
+        for task in augmenting(scale, shape, size, added, kind)
     ]
 
 
-def augmenting_changes(context: Context) -> pd.DataFrame:
+def augmenting_changes(context: Context, line: str = RAP_LABEL) -> pd.DataFrame:
     """The paired change of future error by augmenting, for each history."""
     grid, rows = context.scale.future, []
     for shape in grid.shapes:
         for size in grid.advice_sizes:
             both = [
-                estimates(context, augmenting(context.scale, shape, size, added))
+                estimates(context, augmenting(context.scale, shape, size, added, KINDS[line]))
                 for added in (0, grid.augmented)
             ]
             if not all(both):
@@ -78,8 +86,8 @@ def augmenting_changes(context: Context) -> pd.DataFrame:
             )
             rows.append(
                 {
-                    "data": context.scale.data[0], "distribution": shape, "size": size,
-                    "added": grid.augmented, "as it was": plain.future.mean,
+                    "data": context.scale.data[0], "line": line, "distribution": shape,
+                    "size": size, "added": grid.augmented, "as it was": plain.future.mean,
                     "augmented": more.future.mean,
                     "change": change, "low": change - margin, "high": change + margin,
                 }
@@ -89,7 +97,8 @@ def augmenting_changes(context: Context) -> pd.DataFrame:
 
 def draw_augmenting(context: Context) -> None:
     """The change of future error, by the size of the history."""
-    found = augmenting_changes(context)
+    whole = [line for line in KINDS if context.has_all(_augmenting_of(context.scale, KINDS[line]))]
+    found = pd.concat([augmenting_changes(context, line) for line in whole])
     context.table("augmenting", found)
     about = f"{context.scale.future.augmented} uniformly random thresholds added"
     _draw_changes(context, "augmenting", found, about)
@@ -109,8 +118,8 @@ class HoldingOut(TrainingRun):
 
     @property
     def cost(self) -> float:
-        """A look for every round."""
-        return 0.5 * self.rounds
+        """A look for every round at what is held out, and two at future thresholds."""
+        return 0.1 * self.rounds + 1.0
 
     def run(self, sources: Sources) -> Result:
         """Future error at the end, and where what was held out is answered best."""
@@ -123,25 +132,31 @@ class HoldingOut(TrainingRun):
         fitted, rest = history, history
         if self.held_out and aside < len(history):
             fitted, rest = history[:-aside], history[-aside:]
-        seen: list[tuple[float, float]] = []
-
-        def note(rows: RelaxedRows) -> None:
-            answers = SyntheticRows(rows, records.schema).table
-            errors = errors_of(answers, records, future).by_threshold
-            mean = sum(e * w for e, w in zip(errors, weights, strict=True)) / len(thresholds)
-            seen.append((errors_of(answers, records, rest).max, mean))
+        looks: list[tuple[float, RelaxedRows]] = []
 
         def look(done: int, iteration: int, misfit: float, rows: RelaxedRows) -> None:
             if iteration == 0:
-                note(rows)
+                columns = rows.feature_columns.copy()  # they are valid during the call only
+                note(RelaxedRows.extended(columns, rows.feature_sizes, rows.views))
+
+        def note(rows: RelaxedRows) -> None:
+            answers = SyntheticRows(rows, records.schema).table
+            looks.append((errors_of(answers, records, rest).max if self.held_out else 0.0, rows))
+
+        def future_error(rows: RelaxedRows) -> float:
+            answers = SyntheticRows(rows, records.schema).table
+            errors = errors_of(answers, records, future).by_threshold
+            mean = sum(e * w for e, w in zip(errors, weights, strict=True)) / len(thresholds)
+            return round(mean, DIGITS)
 
         note(self.watched(records, fitted, look).rows)
-        stopped = min(range(len(seen)), key=lambda i: seen[i][0]) if self.held_out else -1
+        last = len(looks) - 1
+        stopped = min(range(len(looks)), key=lambda i: looks[i][0]) if self.held_out else last
         return {
             "thresholds": len(fitted),
-            "future": round(seen[stopped][1], DIGITS),
-            "future_at_the_end": round(seen[-1][1], DIGITS),
-            "stopped_after": stopped if self.held_out else len(seen) - 1,
+            "future": future_error(looks[stopped][1]),
+            "future_at_the_end": future_error(looks[last][1]),
+            "stopped_after": stopped,
         }
 
 
@@ -187,8 +202,8 @@ def holding_out_changes(context: Context) -> pd.DataFrame:
             change, margin = mean_and_margin(part[seed] - whole[seed] for seed in both)
             rows.append(
                 {
-                    "data": context.scale.data[0], "distribution": shape, "size": size,
-                    "whole history": sum(whole[s] for s in both) / len(both),
+                    "data": context.scale.data[0], "line": RAP_LABEL, "distribution": shape,
+                    "size": size, "whole history": sum(whole[s] for s in both) / len(both),
                     "part held out": sum(part[s] for s in both) / len(both),
                     "change": change, "low": change - margin, "high": change + margin,
                 }
@@ -213,14 +228,20 @@ def _draw_changes(context: Context, stem: str, found: pd.DataFrame, about: str) 
     )
     with plots.page(1, len(grid.shapes), title=title, height=2.5) as (figure, [panels]):
         for axes, shape in zip(panels, grid.shapes, strict=True):
-            here = found[found["distribution"] == shape].sort_values("size")
-            x, y = list(here["size"]), list(here["change"])
-            curve = plots.Curve("change", x, y, 0, list(here["low"]), list(here["high"]))
-            plots.draw_curves(axes, [curve])
+            here, curves = found[found["distribution"] == shape].sort_values("size"), []
+            for label, some in here.groupby("line", sort=False):
+                x, y = list(some["size"]), list(some["change"])
+                low, high = list(some["low"]), list(some["high"])
+                style = 3 if label == AUTO else 0
+                curves.append(plots.Curve(str(label), x, y, style, low, high))
+            plots.draw_curves(axes, curves)
             axes.axhline(0.0, color=plots.BLACK, linewidth=0.8)
-            plots.sizes_axis(axes, x, f"{plots.HISTORY}, historical thresholds")
+            sizes = sorted(here["size"].unique())
+            plots.sizes_axis(axes, sizes, f"{plots.HISTORY}, historical thresholds")
             axes.set_title(NAMES[shape])
         panels[0].set_ylabel("change of future error")
+        if found["line"].nunique() > 1:
+            plots.legend_below(figure, panels[0], 2)
         context.save(figure, stem)
 
 

@@ -1,8 +1,9 @@
 """Table "Claims": every claim of the paper with what was measured, an interval and a verdict.
 
 It runs nothing: it reads what the other figures have stored, and says "not tested" where that is
-not enough. A claim whose figure has not all its runs at the scale is judged at scale `quick`, and
-the table says so. Numbers are of the first data set of the scale, unless they say otherwise.
+not enough. A claim whose figure has not all its runs at the scale is judged at the largest scale at
+which it has, and the table says which. Numbers are of the first data set of the scale, unless they
+say otherwise.
 """
 
 import math
@@ -13,11 +14,10 @@ import pandas as pd
 
 from thresher.reproduction.future_claims import FUTURE_CLAIMS
 from thresher.reproduction.paper_figure import Context, PaperFigure, is_of_the_paper
-from thresher.reproduction.paper_numbers import REPETITIONS
 from thresher.reproduction.practice import AUTHORS, TEXT
 from thresher.reproduction.present_claims import PRESENT_CLAIMS
 from thresher.reproduction.running import Task
-from thresher.reproduction.scales import QUICK, Scale
+from thresher.reproduction.scales import QUICK, Scale, largest_first
 from thresher.reproduction.verdicts import Claim, Finding
 
 CLAIMS: tuple[Claim, ...] = (*PRESENT_CLAIMS, *FUTURE_CLAIMS)
@@ -34,19 +34,18 @@ def no_tasks(scale: Scale) -> Sequence[Task]:
 
 
 def places(context: Context, claim: Claim) -> Iterator[Context]:
-    """Where results for a claim may be: at the scale itself, on its first data set, at `quick`.
+    """Where results for a claim may be: at the scale itself, on its first data set, at others.
 
     A part of a figure's runs is mostly the part that takes little time, and would mislead. Only of
     the older runs by the paper's text are those taken that are there.
     """
     data = context.scale.data[:1]
-    quick = replace(QUICK, data=data, practice=AUTHORS)
-    repeated = replace(quick.repeated(REPETITIONS), name=f"quick, {REPETITIONS} repetitions")
-    for scale in (context.scale, replace(context.scale, data=data), repeated, quick):
+    by_code = (scale for scale in largest_first(data) if scale.practice == AUTHORS)
+    for scale in (context.scale, replace(context.scale, data=data), *by_code):
         every = (claim.runs or claim.figure.tasks)(scale)
         if context.has_all(t for t in every if is_of_the_paper(t) and t.kind != REFERENCE):
             yield replace(context, scale=scale)
-    by_text = replace(quick, name=f"{quick.name}, by the text", practice=TEXT)
+    by_text = replace(QUICK, name=f"{QUICK.name}, by the text", data=data, practice=TEXT)
     yield replace(context, scale=by_text.repeated(TEXT_REPETITIONS))
 
 

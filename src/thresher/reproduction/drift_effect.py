@@ -121,5 +121,4 @@ FIGURE = PaperFigure(
     "future error of RAP by drift γ, with a small history",
     tasks,
     draw,
-    needs_auto=False,
 )

@@ -23,7 +23,7 @@ from thresher.reproduction import (
     thresholds,
     training_progress,
 )
-from thresher.reproduction.paper_figure import Context, PaperFigure, is_of_the_paper
+from thresher.reproduction.paper_figure import Context, PaperFigure
 from thresher.reproduction.running import Sources, Store, Task
 from thresher.reproduction.scales import SCALES, Scale, scale_named
 from thresher.reproduction.workforce import Skipped, Watch, Workforce, run_missing
@@ -146,15 +146,9 @@ def reproduce(
         left = {skip.task for skip in skipped}
         unfinished = []
         for figure in figures:
-            missing = [
-                task
-                for task in figure.tasks(scale)
-                if task not in store
-                and task not in left
-                and (figure.needs_auto or is_of_the_paper(task))
-            ]
+            missing = [task for task in figure.missing(scale, store) if task not in left]
             if missing:
-                unfinished.append(Unfinished(figure.name, len(dict.fromkeys(missing))))
+                unfinished.append(Unfinished(figure.name, len(missing)))
             else:
                 figure.draw(context)
     return Reproduced(context.written, skipped, unfinished)

@@ -12,7 +12,7 @@ import pandas as pd
 from thresher.reproduction import plots
 from thresher.reproduction.data import title_of
 from thresher.reproduction.paper_figure import Context, PaperFigure
-from thresher.reproduction.present_error import adaptive
+from thresher.reproduction.present_error import AUTO, adaptive, others
 from thresher.reproduction.regression import (
     FAMILY_WISE,
     Comparison,
@@ -33,10 +33,23 @@ def tasks(scale: Scale) -> Sequence[Task]:
     return [*adaptive(scale), *adaptive(scale, filtered=True)]
 
 
+def auto(scale: Scale) -> Sequence[Task]:
+    """`auto` on the same workloads."""
+    return [*others(scale, "auto"), *others(scale, "auto", filtered=True)]
+
+
+def with_auto(scale: Scale) -> Sequence[Task]:
+    """RAP and `auto`."""
+    return [*tasks(scale), *auto(scale)]
+
+
 def draw(context: Context) -> None:
-    """The regressions' tables and tests, and their fits at one ε."""
+    """The regressions' tables and tests, and their fits at one ε; `auto` is in none of these."""
     least = least_errors(context.frame(tasks(context.scale)))
-    context.table("filtering", least)
+    both, ours = least.assign(line="RAP"), context.whole(auto(context.scale))
+    if len(ours):
+        both = pd.concat([both, least_errors(ours).assign(line=AUTO)], ignore_index=True)
+    context.table("filtering", both)
     compared = {
         (data, by): compare_models(observations(least[least["data"] == data], by))
         for data in context.scale.data
@@ -45,7 +58,7 @@ def draw(context: Context) -> None:
     _write_tests(context, compared)
     context.table("filtering-effects", _effects(least, compared))
     for data in context.scale.data:
-        _draw_data(context, data, least[least["data"] == data], compared)
+        _draw_data(context, data, both[both["data"] == data], compared)
 
 
 def least_errors(frame: pd.DataFrame) -> pd.DataFrame:
@@ -157,8 +170,16 @@ def _draw_data(
         for axes, by in zip(panels, SIZES, strict=True):
             for style, filtered in enumerate((False, True)):
                 label = "filtered (≤ n queries each)" if filtered else "unfiltered"
-                seen = here[here["filtered"] == filtered]
                 colour = plots.COLOURS[style]
+                alike = here[here["filtered"] == filtered]
+                seen, ours = (
+                    alike[(alike["line"] == AUTO) == is_auto] for is_auto in (False, True)
+                )
+                if len(ours):
+                    axes.scatter(
+                        ours[by], ours["error"], marker=plots.MARKERS[style], s=16,
+                        facecolors="none", edgecolors=colour, label=f"{AUTO}, {label.split()[0]}",
+                    )  # fmt: skip
                 axes.scatter(
                     seen[by],
                     seen["error"],
@@ -181,13 +202,13 @@ def _draw_data(
                 plots.counts_axis(axes, SIZES[by])
             axes.set_title(f"by {ABOUT[by]} ({p_words(compared[data, by].p_value)})")
         panels[0].set_ylabel("present error (share of records)")
-        plots.legend_below(figure, panels[0], 2)
+        plots.legend_below(figure, panels[0], 4)
         context.save(figure, context.name("filtering", data))
 
 
 FIGURE = PaperFigure(
     "filtering",
     "filtered against unfiltered marginals, with the appendix's regressions and tests",
-    tasks,
+    with_auto,
     draw,
 )

@@ -143,10 +143,29 @@ def draw(context: Context) -> None:
     """A panel for each distribution; then one with all distributions."""
     found = collected(context)
     context.table("future-error", found)
+    context.text("future-error-table.txt", as_markdown(found, context.scale.data[0]))
     for data in context.scale.data:
         here = found[found["data"] == data]
         _draw_lines(context, data, here)
         _draw_overlay(context, data, here)
+
+
+def as_markdown(found: pd.DataFrame, data: str) -> str:
+    """Future errors with their intervals, one row a history, as the page shows them."""
+    here = found[found["data"] == data]
+    lines = [line for line in STYLES if line in set(here["line"])]
+    rows = [
+        f"| distribution | \\|W_H\\| | {' | '.join(lines)} |",
+        "|---" * (2 + len(lines)) + "|",
+    ]
+    for (shape, size), some in here.groupby(["distribution", "size"], sort=False):
+        told = []
+        for line in lines:
+            [row] = some[some["line"] == line].to_dict("records")
+            pair = f" {row['pair']}" if row["pair"] else ""
+            told.append(f"{row['future']:.3f} ({row['low']:.3f} to {row['high']:.3f}){pair}")
+        rows.append(f"| {shape} | {size} | {' | '.join(told)} |")
+    return "\n".join(rows) + "\n"
 
 
 def _about(scale: Scale) -> str:
@@ -218,5 +237,4 @@ FIGURE = PaperFigure(
     "future error over |W_H| for each distribution, RAP (opt), and the overlays",
     tasks,
     draw,
-    needs_auto=False,
 )

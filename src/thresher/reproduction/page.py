@@ -6,7 +6,8 @@ A page marks the place of a table by two comments:
     whatever stood there before
     <!-- end of table -->
 
-`fill` puts `claims-table.txt` of the folder of results there.
+`fill` puts `claims-table.txt` of the folder of results there. A name such as `extract/claims` is
+that of a table in a folder within it.
 """
 
 import re
@@ -16,7 +17,8 @@ from thresher.errors import ParameterError
 from thresher.files import write_text
 
 PLACE = re.compile(
-    r"(?P<begin><!-- table: (?P<name>[a-z0-9-]+) -->\n).*?(?P<end><!-- end of table -->)", re.DOTALL
+    r"(?P<begin><!-- table: (?P<name>[a-z0-9/-]+) -->\n).*?(?P<end><!-- end of table -->)",
+    re.DOTALL,
 )
 
 

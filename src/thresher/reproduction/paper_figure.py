@@ -45,6 +45,10 @@ class Context:
         """Whether the results of all these tasks are there."""
         return all(task in self.store for task in tasks)
 
+    def whole(self, tasks: Sequence[Task]) -> pd.DataFrame:
+        """The frame of these tasks, empty unless all their results are there."""
+        return self.frame(tasks if self.has_all(tasks) else ())
+
     def frame(self, tasks: Iterable[Task]) -> pd.DataFrame:
         """Parameters and plain numbers of the results, one row a run."""
         rows: list[dict[str, Any]] = []
@@ -94,15 +98,18 @@ class PaperFigure:
         name: What the command line calls it.
         about: What it shows, in a line.
         tasks: The runs it needs at a scale.
-        draw: Makes its tables and plots.
-        needs_auto: Whether it is not drawn as long as runs of `auto` are missing.
+        draw: Makes its tables and plots, without the line of `auto` while runs of it are missing.
     """
 
     name: str
     about: str
     tasks: Callable[[Scale], Sequence[Task]]
     draw: Callable[[Context], None]
-    needs_auto: bool = True
+
+    def missing(self, scale: Scale, store: Store) -> list[Task]:
+        """The runs, each once, without which it is not drawn: all but those of `auto`."""
+        wanted = dict.fromkeys(self.tasks(scale))
+        return [task for task in wanted if task not in store and is_of_the_paper(task)]
 
 
 def best_pairs(frame: pd.DataFrame, by: Sequence[str], least: str = "error") -> pd.DataFrame:

@@ -154,6 +154,12 @@ class Store:
                 new += 1
         return new
 
+    def data_sets(self) -> set[str]:
+        """The names of the data sets that runs are of."""
+        lines = _lines_of(self.path.read_bytes(), self.path)
+        told = (json.loads(line["parameters"]) for line in lines)
+        return {parameters["data"] for parameters in told if "data" in parameters}
+
     def __getitem__(self, task: Task) -> Result:
         return self._results[task.key]
 

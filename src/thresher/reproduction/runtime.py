@@ -64,7 +64,7 @@ def draw(context: Context) -> None:
     """A panel for each data set."""
     parts = []
     for label, wanted in fits(context.scale).items():
-        frame = context.frame(wanted)
+        frame = context.whole(wanted) if label == AUTO else context.frame(wanted)
         if len(frame):
             # Results of earlier versions do not tell their memory.
             columns = [name for name in ("seconds", "peak_mib", "queries") if name in frame]

@@ -20,7 +20,7 @@ from thresher.reproduction.data import (
     LOANS_LIKE_SMALL,
     is_stand_in,
 )
-from thresher.reproduction.practice import AUTHORS, Practice
+from thresher.reproduction.practice import AUTHORS, TEXT, Practice
 from thresher.reproduction.tasks import Shape
 from thresher.wording import meant
 
@@ -336,6 +336,36 @@ SMOKE = Scale(
 )
 
 SCALES = {scale.name: scale for scale in (SMOKE, QUICK, PAPER)}
+
+
+def largest_first(data: tuple[str, ...]) -> list[Scale]:
+    """The scales at which runs may be stored, the paper's own first.
+
+    Runs by the paper's text are older than those by the authors' code, and have various numbers of
+    repetitions.
+
+    Args:
+        data: The names of the data sets.
+
+    Example:
+        >>> [scale.name for scale in largest_first(("adult",))][:4]
+        ['paper', 'paper, |W| ≤ 256', 'paper, |W| ≤ 64', 'quick, 4 repetitions']
+    """
+    paper, quick = replace(PAPER, data=data), replace(QUICK, data=data)
+    text = replace(quick, name="quick, by the text", practice=TEXT)
+
+    def repeated(scale: Scale, times: int) -> Scale:
+        return replace(scale.repeated(times), name=f"{scale.name}, {times} repetitions")
+
+    return [
+        paper,
+        *(paper.up_to(size) for size in (256, 64)),
+        repeated(quick, PAPER.marginals.repetitions),
+        quick,
+        quick.up_to(16),
+        *(repeated(text, times) for times in (40, 8, 6, 4)),
+        text,
+    ]
 
 
 def scale_named(name: str) -> Scale:

@@ -56,8 +56,10 @@ def draw(context: Context) -> None:
     best = best_pairs(frame, setting)
     seconds = means_of(frame, [*setting, *pair], "seconds")
     found = best.merge(seconds, on=[*setting, *pair]).assign(mechanism="rap")
-    other = means_of(context.frame(auto(context.scale)), setting, "error", "seconds")
-    found = pd.concat([found, other.assign(mechanism=AUTO)], ignore_index=True)
+    ours = context.whole(auto(context.scale))
+    if len(ours):
+        other = means_of(ours, setting, "error", "seconds").assign(mechanism=AUTO)
+        found = pd.concat([found, other], ignore_index=True)
     context.table("synthetic-rows", found)
     for data in context.scale.data:
         _draw_data(context, data, found[found["data"] == data])
@@ -79,7 +81,8 @@ def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:
                     here = found[(found["r"] == r) & (found["mechanism"] == mechanism)]
                     here = here.sort_values("synthetic_rows")
                     x, y = list(here["synthetic_rows"]), list(here[column])
-                    curves.append(plots.Curve(label, x, y, style, hollow=mechanism == AUTO))
+                    if x:
+                        curves.append(plots.Curve(label, x, y, style, hollow=mechanism == AUTO))
             plots.draw_curves(axes, curves)
             plots.sizes_axis(axes, grid.rows, "n', synthetic rows")
             axes.set_ylabel(words)

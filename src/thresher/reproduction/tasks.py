@@ -45,7 +45,7 @@ ALL = 0
 DIGITS = 6
 SMALL = 15_000.0
 """Queries of a threshold that the filter leaves, roughly."""
-ROUND, LISTING, WALKING, FITTING = 0.02, 4e-3, 7e-8, 6e-5
+ROUND, LISTING, WALKING, FITTING = 0.02, 3e-3, 7e-8, 2.5e-5
 """Seconds for a round, and in it for a 3-way marginal, a query that is walked, a measured query."""
 ADAM_ROUND = 15.0
 """About as many seconds as up to 5,000 steps of Adam take; a guess."""

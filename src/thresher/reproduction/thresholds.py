@@ -74,7 +74,8 @@ def draw(context: Context) -> None:
     setting = ["data", "epsilon", "r", "size"]
     parts = [best_pairs(context.frame(fits(context.scale)), setting).assign(mechanism=RAP_LABEL)]
     for label, kind in BASELINES.items():
-        frame = context.frame(fits(context.scale, kind))
+        runs = fits(context.scale, kind)
+        frame = context.whole(runs) if label == AUTO else context.frame(runs)
         if len(frame):  # GM holds every noisy answer, which the largest workloads do not allow
             parts.append(means_of(frame, setting, "error").assign(mechanism=label))
     found = pd.concat(parts, ignore_index=True)
@@ -102,7 +103,8 @@ def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:
         for row, epsilon in zip(panels, grid.epsilons, strict=True):
             for axes, r in zip(row, grid.r, strict=True):
                 here = found[(found["epsilon"] == epsilon) & (found["r"] == r)]
-                plots.draw_curves(axes, [_curve(here, label) for label in STYLES])
+                lines = [label for label in STYLES if label in set(here["mechanism"])]
+                plots.draw_curves(axes, [_curve(here, label) for label in lines])
                 plots.sizes_axis(axes, sizes_within(data, grid.k, grid.sizes), "|W|, thresholds")
                 axes.set_title(f"r = {r}, ε = {epsilon:g}")
                 plots.noted_errors_axis(axes)

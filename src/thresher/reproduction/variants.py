@@ -27,6 +27,7 @@ from thresher.mechanisms.rap import RAPProcedure
 from thresher.privacy.access import Access
 from thresher.privacy.budget import Budget
 from thresher.privacy.curator import Curator
+from thresher.privacy.ledger import Ledger
 from thresher.privacy.measurements import Measurement, QueryMeasurement, TableMeasurement
 from thresher.privacy.unit import Unit
 from thresher.queries import Query, Workload
@@ -133,9 +134,15 @@ class PaperRAP(RAP):
     clipped: bool = False
     printed_osas: bool = False
 
-    def budget_for(self, data: PrivateData | Curator, unit: Unit | None = None) -> Budget:
+    def budget_for(
+        self,
+        data: PrivateData | Curator,
+        unit: Unit | None = None,
+        workload: Workload | None = None,
+        ledger: Ledger | None = None,
+    ) -> Budget:
         """The budget; for the printed noise, one of ρ alone that covers what is really spent."""
-        stated = super().budget_for(data, unit)
+        stated = super().budget_for(data, unit, workload, ledger)
         return Budget.from_rho(stated.rho * OVERSPENT) if self.printed_osas else stated
 
     def resolve(self, n: int, rho: Fraction, workload: Workload) -> RAPProcedure:

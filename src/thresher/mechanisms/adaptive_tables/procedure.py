@@ -140,6 +140,11 @@ class AdaptiveTablesProcedure:
             **(self.public.settings if self.public else {}),
         }
 
+    @property
+    def only_measures(self) -> bool:
+        """Whether there are no rounds, which select tables."""
+        return not self.plan.rounds_rho
+
     def run(self, access: Access, progress: Progress, fits: Fits | None = None) -> Outcome:
         """One-way tables, the workload's tables, then rounds of selection, measurement and fit."""
         with telling_of_compilation(lambda: progress(Step(COMPILING))):

@@ -43,6 +43,7 @@ class Residual(Mechanism):
     """
 
     name: ClassVar[str] = "residual"
+    never_selects: ClassVar[bool] = True
 
     def resolve(self, n: int, rho: Fraction, workload: Workload) -> "ResidualProcedure":
         """Refuse what has too many residuals; their precisions are found when they are needed."""
