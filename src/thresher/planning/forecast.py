@@ -43,7 +43,7 @@ ASSUMPTION = (
     "Errors are those of the same mechanism on made-up people of this schema and number; no record "
     "was read. A typical cell has 1 % of the people or more. Real people differ: on public tables "
     "that were set aside, the largest and the typical error were within a factor of 1.5 of the "
-    "forecast in 9 of 10 fits each"
+    "forecast in about 9 of 10 fits each"
 )
 
 UNTOLD = ". Margins are surer if it is told how frequent values are (like)."

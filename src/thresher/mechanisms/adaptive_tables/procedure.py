@@ -67,8 +67,8 @@ RESIDUAL_TAKEN = Work(7e-4)
 """What a residual of two or more features takes in each iteration before the rounds, however few
 cells it has, for the estimate."""
 
-CORRECTED_TAKEN = 30
-"""About how many iterations the fit to corrected tables takes, for the estimate."""
+CORRECTED_TAKEN = 60
+"""About how many iterations the correction of tables and the fit to them take, for the estimate."""
 
 SPARSE = 0.38
 """What a fit of D' by its nonzero entries takes of one by matrix products, for the estimate."""
