@@ -27,14 +27,18 @@ def people():
     return age, pay, sex
 
 
-@pytest.fixture(scope="module")
-def release(people):
+def release_of(people, seed):
     age, pay, sex = people
     bins = np.where(pay > 95, 10, (pay // 10).astype(int))
     data = Records(SCHEMA, [c.astype(np.uint8) for c in (age, bins, sex)])
     work = th.Workload(SCHEMA, [th.Threshold(("age", "sex")), th.Threshold(("pay", "sex"))])
     auto = th.Auto(epsilon=1.0, synthetic_rows=1000)
-    return auto.fit(data, work, randomness=InsecureSeededRandomness(3))
+    return auto.fit(data, work, randomness=InsecureSeededRandomness(seed))
+
+
+@pytest.fixture(scope="module")
+def release(people):
+    return release_of(people, seed=3)
 
 
 def test_means_are_by_middles_of_bins(release):
@@ -47,22 +51,29 @@ def test_means_are_by_middles_of_bins(release):
     assert ages.low < ages < ages.high
 
 
-@pytest.mark.parametrize("where", [None, "sex=F", {"sex": "M"}])
-def test_intervals_hold_the_truth(release, people, where):
+def test_intervals_hold_the_truth(people):
+    """95 % of them should. Of 144 that depend on each other, 90 % may by chance."""
+    held = [found for seed in range(8) for found in intervals_that_hold(people, seed)]
+    assert np.mean(held) >= 0.9
+
+
+def intervals_that_hold(people, seed):
     age, pay, sex = people
-    kept = np.ones(N, bool) if where is None else sex == (0 if where == "sex=F" else 1)
-    ages, pays = release.numbers("Age", where=where), release.numbers("pay", where=where)
-    known = kept & (pay <= 95)
-    for found, truth in (
-        (ages.mean(), age[kept].mean() + 20),
-        (ages.sum(), (age[kept] + 20).sum()),
-        (ages.quantile(0.5), np.median(age[kept]) + 20),
-        (ages.quantile(0.9), np.quantile(age[kept], 0.9) + 20),
-        (pays.mean(), pay[known].mean()),
-        (pays.quantile(0.25), np.quantile(pay[known], 0.25)),
-    ):
-        assert found.low <= truth <= found.high
-        assert found.error_bar < max(truth / 4, 10)  # a bin of pay is 10 wide
+    release = release_of(people, seed)
+    for where in (None, "sex=F", {"sex": "M"}):
+        kept = np.ones(N, bool) if where is None else sex == (0 if where == "sex=F" else 1)
+        ages, pays = release.numbers("Age", where=where), release.numbers("pay", where=where)
+        known = kept & (pay <= 95)
+        for found, truth in (
+            (ages.mean(), age[kept].mean() + 20),
+            (ages.sum(), (age[kept] + 20).sum()),
+            (ages.quantile(0.5), np.median(age[kept]) + 20),
+            (ages.quantile(0.9), np.quantile(age[kept], 0.9) + 20),
+            (pays.mean(), pay[known].mean()),
+            (pays.quantile(0.25), np.quantile(pay[known], 0.25)),
+        ):
+            assert found.error_bar < max(truth / 4, 10)  # a bin of pay is 10 wide
+            yield found.low <= truth <= found.high
 
 
 def test_quantiles_at_the_ends(release):
