@@ -5,14 +5,12 @@ from typing import Annotated
 
 import typer
 
-from thresher.cli.options import usable_path
+from thresher.cli.options import output_option
 from thresher.report import Imprint
 
 PageFile = Annotated[
     Path,
-    typer.Option(
-        "--output", "-o", metavar="FILE", help="The .html file to write.", callback=usable_path
-    ),
+    output_option("The .html file to write."),
 ]
 
 PageTitle = Annotated[str, typer.Option("--title", help="The title of the page.")]

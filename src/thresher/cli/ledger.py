@@ -18,6 +18,7 @@ from thresher.cli.options import (
     Period,
     Person,
     SchemaFile,
+    output_option,
     positive,
     probability,
     usable_path,
@@ -128,10 +129,7 @@ def export(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Where the JSON goes. Default: standard output.",
-            callback=usable_path,
-        ),
+        output_option("Where the JSON goes. Default: standard output."),
     ] = None,
 ) -> None:  # fmt: skip
     """Write everything that a ledger says as JSON, for auditors.

@@ -9,7 +9,7 @@ import typer
 
 from thresher.cli.console import plain, print_json, say, show
 from thresher.cli.kept import Where, kept_by, writing
-from thresher.cli.options import AsJson, ReleaseFolder, usable_path
+from thresher.cli.options import AsJson, ReleaseFolder, output_option
 from thresher.errors import ParameterError
 from thresher.release import load
 from thresher.release.number_summary import summary_of
@@ -23,13 +23,7 @@ def numbers(
     bins: Annotated[int, typer.Option(help="The most bins of the histogram.", min=1)] = 20,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="A .csv file for the histogram.",
-            callback=usable_path,
-        ),
+        output_option("A .csv file for the histogram."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

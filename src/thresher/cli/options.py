@@ -44,6 +44,15 @@ def usable_path(param: typer.CallbackParam, value: Any) -> Any:
     return value
 
 
+def output_option(told: str) -> Any:
+    """The option for the file that a command writes.
+
+    Args:
+        told: What `--help` says about it.
+    """
+    return typer.Option("--output", "-o", metavar="FILE", help=told, callback=usable_path)
+
+
 def usable_paths(param: typer.CallbackParam, values: list[Any]) -> list[Any]:
     """Refuse any of several paths that no file can have."""
     return [usable_path(param, value) for value in values]

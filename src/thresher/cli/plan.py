@@ -68,10 +68,7 @@ def plan(
     neighbours: options.NeighboursOption = "replace",
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Also write the forecast as an .html page.",
-            callback=options.usable_path,
-        ),
+        options.output_option("Also write the forecast as an .html page."),
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:  # fmt: skip

@@ -7,7 +7,7 @@ import typer
 
 from thresher.cli.console import print_json, show, working
 from thresher.cli.kept import writing
-from thresher.cli.options import AsJson, ReleaseFolder, usable_path
+from thresher.cli.options import AsJson, ReleaseFolder, output_option
 from thresher.errors import ParameterError
 from thresher.release import load
 from thresher.release.spreadsheet import write_csv
@@ -19,9 +19,7 @@ def sample(
     rows: Annotated[int, typer.Option(metavar="NUMBER", help="How many records.", min=1)],
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="A .csv or .parquet file.", callback=usable_path
-        ),
+        output_option("A .csv or .parquet file."),
     ],
     seed: Annotated[
         int | None,

@@ -20,6 +20,7 @@ from thresher.cli.options import (
     Rho,
     RowsPerPerson,
     names_in,
+    output_option,
     probability,
     usable_path,
 )
@@ -43,9 +44,7 @@ def draft(
     ],
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Where the draft goes.", callback=usable_path
-        ),
+        output_option("Where the draft goes."),
     ] = Path("schema.json"),
     columns: Annotated[
         str | None,

@@ -10,7 +10,7 @@ import typer
 
 from thresher.cli.console import plain, print_json, show
 from thresher.cli.kept import Where, kept_by, writing
-from thresher.cli.options import AsJson, ReleaseFolder, usable_path
+from thresher.cli.options import AsJson, ReleaseFolder, output_option
 from thresher.errors import ParameterError
 from thresher.release import Release, load
 from thresher.release.spreadsheet import spreadsheet_safe, write_csv
@@ -46,13 +46,7 @@ def table(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="A .csv, .parquet or .xlsx file. Default: the terminal.",
-            callback=usable_path,
-        ),
+        output_option("A .csv, .parquet or .xlsx file. Default: the terminal."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

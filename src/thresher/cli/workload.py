@@ -11,7 +11,7 @@ import typer
 from thresher.cli.console import counting, print_json, show, warn
 from thresher.cli.inputs import named_schema
 from thresher.cli.lines import lines_of
-from thresher.cli.options import AsJson, names_in, usable_path, usable_paths
+from thresher.cli.options import AsJson, names_in, output_option, usable_path, usable_paths
 from thresher.errors import ParameterError, QueryError
 from thresher.files import read_json
 from thresher.queries import (
@@ -53,9 +53,7 @@ MostQueries = Annotated[
 ]
 Output = Annotated[
     Path,
-    typer.Option(
-        "--output", "-o", metavar="FILE", help="Where the workload goes.", callback=usable_path
-    ),
+    output_option("Where the workload goes."),
 ]
 WORKLOAD = Path("workload.json")
 SHOWN = 10

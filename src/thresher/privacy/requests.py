@@ -17,12 +17,7 @@ from thresher.data.private import FeatureSet
 from thresher.errors import ParameterError, QueryError, ResourceError
 from thresher.parallel import products_on_one_core
 from thresher.privacy.callbacks import guarded
-from thresher.privacy.copies import (
-    copied_ids,
-    copied_target,
-    copied_threshold,
-    copied_workload,
-)
+from thresher.privacy.copies import copied_ids, copied_target, copied_threshold, copied_workload
 from thresher.privacy.counted import CountedTables
 from thresher.privacy.measurements import (
     Measurement,

@@ -234,7 +234,7 @@ class AdaptiveTablesProcedure:
         return projector(rows, fitted_to, self.workload.schema).rows
 
     def _fit_to_corrected(self, rows: RelaxedRows, measured: Sequence[Measurement]) -> RelaxedRows:
-        """D' fitted to its own tables after their correction, which have less noise."""
+        """D' fitted to the corrected tables, which have less noise than the measured ones."""
         tables = self._corrected(rows, measured).corrected(self.plan.largest_fitted)
         return TO_CORRECTED(rows, [*tables], self.workload.schema).rows
 

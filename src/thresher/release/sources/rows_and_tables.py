@@ -86,7 +86,7 @@ class RowsAndTables(SyntheticRows):
         found: dict[frozenset[str], float] = {}
         for key, noisy in self.tables.items():
             answers = MarginalOnRows(self.sparse, self.schema, Threshold(noisy.features))
-            whole = replace(self.correction(key), surplus=0.0).whole
+            whole = self.correction(key).whole
             parts = (
                 whole(answers(slab), noisy.shares[slab.index])
                 for slab in slabs_of(noisy.shares.shape)
