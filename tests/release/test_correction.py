@@ -117,3 +117,15 @@ def test_it_is_the_same_after_loading(release, tmp_path):
         assert np.array_equal(
             table_of(loaded.source, threshold), table_of(release.source, threshold)
         )
+
+
+def test_a_release_of_nothing_but_noise_can_be_loaded(tmp_path):
+    adult = th.datasets.adult()
+    work = th.Workload(adult.schema, [th.Threshold(("race", "sex"))])
+    release = th.AdaptiveTables(rho="1e-12", synthetic_rows=20, workload_tables=True).fit(
+        adult, work, randomness=th.InsecureSeededRandomness(0), progress=False
+    )
+    assert abs(release.source.tables[frozenset(work[0].features)].shares).max() > 2
+    release.save(tmp_path / "saved")
+    table = table_of(th.load(tmp_path / "saved").source, work[0])
+    assert table.sum() == pytest.approx(1, abs=1e-5)

@@ -76,7 +76,7 @@ class Correction:
             answers = answers + many / (many + HALF_WAY) * (noisy - answers)
             tolerance = LEAST_TOLERANCE + (self.tolerance - LEAST_TOLERANCE) / (1.0 + people)
         most = tolerance * self.sigma
-        return np.maximum(np.clip(answers, noisy - most, noisy + most), 0.0)
+        return np.clip(np.clip(answers, noisy - most, noisy + most), 0.0, 1.0)
 
 
 def surplus_of(tables: Iterable[npt.NDArray[np.floating[Any]]], cells: int) -> float:
