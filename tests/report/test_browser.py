@@ -86,6 +86,22 @@ def page(browser, page_file, request) -> Iterator[object]:
     context.close()
 
 
+def move(page, address: str) -> None:
+    """Move the page to another address, and wait until it has followed."""
+    page.evaluate(
+        "address => new Promise(done => {"
+        " addEventListener('hashchange', () => setTimeout(done), { once: true });"
+        " location.hash = address; })",
+        address,
+    )
+
+
+def follow(page, name: str, view: str) -> None:
+    """Click on a link of the page, and wait until the page shows that view."""
+    page.get_by_role("link", name=name, exact=True).click()
+    page.locator(f"body[data-view={view}]").wait_for()
+
+
 def shown(page, place: str = "output .share") -> list[float | None]:
     """The share and the margin that stand at a place of the page."""
     found = page.locator(place).first
@@ -116,7 +132,7 @@ def test_a_question_is_built_by_clicking_and_answered_as_python_does(page, relea
 
 
 def test_the_question_can_be_taken_along(page, release):
-    page.goto(page.url.split("#")[0] + "#ask?if=1:2-5&if=5:0&r=1")
+    move(page, "#ask?if=1:2-5&if=5:0&r=1")
     page.locator("summary", has_text="Ask the same elsewhere").evaluate(
         "summary => summary.parentElement.open = true"
     )
@@ -136,7 +152,7 @@ def test_the_question_can_be_taken_along(page, release):
 
 
 def test_a_table_of_three_features_with_row_percentages(page, release, tmp_path):
-    page.get_by_role("link", name="Tables").click()
+    follow(page, "Tables", "table")
     page.get_by_label("Rows").select_option("grade")
     page.get_by_label("Columns").select_option("age")
     page.get_by_label("One table for each").select_option("smoker")
@@ -169,7 +185,7 @@ def test_a_table_of_three_features_with_row_percentages(page, release, tmp_path)
 
 
 def test_distributions_and_comparisons_show_pictures_and_numbers(page, release):
-    page.get_by_role("link", name="Distributions").click()
+    follow(page, "Distributions", "distribution")
     page.get_by_label("Feature", exact=True).select_option("pay in k")
     rows = page.locator("#app .scroll tbody th").all_inner_texts()
     assert rows[:2] == ["0–4,000", "4,000–8,000"]
@@ -177,7 +193,7 @@ def test_distributions_and_comparisons_show_pictures_and_numbers(page, release):
     wanted = by_python(release, th.Query.parse('"pay in k"=0', release.schema))
     assert shown(page, "#app .scroll tbody td") == pytest.approx(wanted[:2], abs=1e-6)
     assert page.locator(".picture svg[role=img][aria-label]").count() == 1
-    page.get_by_role("link", name="Compare").click()
+    follow(page, "Compare", "compare")
     page.get_by_label("Groups").select_option("grade")
     page.get_by_label("Feature", exact=True).first.select_option("smoker")
     questions = page.locator(".copy code").first.text_content().split("\n")
@@ -187,7 +203,7 @@ def test_distributions_and_comparisons_show_pictures_and_numbers(page, release):
 
 
 def test_numbers_have_their_mean_sum_and_quartiles(page, release):
-    page.get_by_role("link", name="Distributions").click()
+    follow(page, "Distributions", "distribution")
     page.get_by_label("Feature", exact=True).select_option("age")
     brief = page.get_by_role("table", name="Mean, sum and quartiles of age")
     shown = [
@@ -203,7 +219,7 @@ def test_numbers_have_their_mean_sum_and_quartiles(page, release):
 
 
 def test_the_report_begins_with_findings_and_is_stamped(page):
-    page.get_by_role("link", name="Report").click()
+    follow(page, "Report", "report")
     heads = page.locator("h2:visible").all_inner_texts()
     order = ["Findings", "One feature at a time", "Errors beside the baselines: not private",
              "What was measured, and how noisy it is", "The promise"]  # fmt: skip
@@ -212,7 +228,7 @@ def test_the_report_begins_with_findings_and_is_stamped(page):
     assert page.locator("#errors svg").count() >= 1
     assert page.locator("[role=alert]").inner_text().startswith("NOT PRIVATE")
     assert page.pdf().startswith(b"%PDF")
-    page.get_by_role("link", name="What is promised?").click()
+    follow(page, "What is promised?", "promise")
     assert page.get_by_text("Whoever studies this release").is_visible()
 
 
@@ -273,8 +289,7 @@ def test_text_has_contrast_by_day_and_by_night(scheme, browser, page_file):
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
     assert dark == (scheme == "dark")
     for address in ("#ask", "#table?rows=3&columns=1", "#distribution?of=1", "#compare", "#report"):
-        page.evaluate("address => { location.hash = address }", address)
-        page.wait_for_timeout(50)
+        move(page, address)
         least, *place = page.evaluate(CONTRASTS)
         assert least >= 4.5, (address, place)
     context.close()
@@ -309,8 +324,7 @@ def test_every_view_of_every_kind_of_release_opens(name, browser, tmp_path):
                     "#distribution?of=2&only=5:1", "#compare", "#report", "#promise",
                     "#ask?if=99:1",
                     "#table?rows=-1&percent=x&only=3:9-2", "#nonsense"):  # fmt: skip
-        page.evaluate("address => { location.hash = address }", address)
-        page.evaluate("() => new Promise(done => setTimeout(done, 50))")
+        move(page, address)
     assert faults == []
     assert page.locator("h2:visible").count() > 0
     page.close()
@@ -330,13 +344,10 @@ def test_a_release_of_4427_columns_can_be_used(browser, tmp_path):
     page.wait_for_selector("body.ready")
     widest = max(release.schema, key=lambda feature: feature.size)
     page.get_by_label("Feature of condition 1").select_option(widest.name)
-    for name in ("Tables", "Distributions", "Compare", "Report"):
-        page.get_by_role("link", name=name, exact=True).click()
-        page.locator("h2:visible").first.wait_for()
-    page.evaluate(
-        "place => { location.hash = place }", f"#ask?if={release.schema.index(widest.name)}:0-4"
-    )
-    page.wait_for_timeout(50)
+    for name, view in (("Tables", "table"), ("Distributions", "distribution"),
+                       ("Compare", "compare"), ("Report", "report")):  # fmt: skip
+        follow(page, name, view)
+    move(page, f"#ask?if={release.schema.index(widest.name)}:0-4")
     answer = release.answer(th.Query([th.Condition(widest.name, range(5))]))
     assert shown(page) == pytest.approx([answer, answer.error_bar], abs=1e-6)
     assert faults == []
