@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from thresher.reproduction.verdicts import Finding, exactly, finding, within
+from thresher.reproduction.verdicts import Finding, exactly, factor, finding, within
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,11 @@ def test_about_equal_needs_the_whole_interval():
 def test_an_exact_number_is_told_without_an_interval():
     assert exactly(2.0, 1.0, "above", "").measured == "2"
     assert finding([1.0, 2.0, 3.0], 0.0, "above", "").measured == "2 (-0.484 to 4.48)"
+
+
+def test_ratios_are_averaged_as_ratios():
+    found = factor([2.0, 8.0], 1.0, "above", "")
+    assert found.value == pytest.approx(4.0)
+    assert found.low * found.high == pytest.approx(16.0)
+    assert factor([2.0], 1.0, "above", "").measured == "2 (0 to inf)"
+    assert factor([], 1.0, "above", "") is None

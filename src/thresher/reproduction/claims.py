@@ -9,6 +9,7 @@ say otherwise.
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 
@@ -73,7 +74,7 @@ def collected(context: Context, claims: Sequence[Claim] = CLAIMS) -> pd.DataFram
                 "value": found.value if found else math.nan,
                 "low": found.low if found else math.nan,
                 "high": found.high if found else math.nan,
-                "claimed": f"{found.side} {found.bound:g}" if found else "",
+                "claimed": f"{found.side} {found.bound:.3g}" if found else "",
                 "verdict": found.verdict if found else NOT_TESTED,
                 "words": found.measured if found else "",
             }
@@ -81,15 +82,17 @@ def collected(context: Context, claims: Sequence[Claim] = CLAIMS) -> pd.DataFram
     return pd.DataFrame(rows)
 
 
-def as_markdown(found: pd.DataFrame) -> str:
-    """The table as the page shows it."""
+def as_markdown(found: pd.DataFrame, folder: Path) -> str:
+    """The table as a page beside the folder shows it, with links to the figures in it."""
     lines = ["| Claim | Measured | Where | Scale | Verdict |", "|---|---|---|---|---|"]
     for row in found.to_dict("records"):
         number = f"{row['measured']}: {row['words']}" if row["words"] else str(row["measured"])
         if row["claimed"]:
             number += f"; claimed: {row['claimed']}"
+        shown = sorted(folder.glob(f"{row['figure']}*.png"))
+        image = f" ([figure]({folder.name}/{shown[0].name}))" if shown else ""
         where, scale = (str(row[name]).replace("|", "\\|") for name in ("where", "scale"))
-        lines.append(f"| {row['claim']} | {number} | {where} | {scale} | {row['verdict']} |")
+        lines.append(f"| {row['claim']} | {number}{image} | {where} | {scale} | {row['verdict']} |")
     return "\n".join(lines) + "\n"
 
 
@@ -97,7 +100,7 @@ def draw(context: Context) -> None:
     """The table, for programs and for the page."""
     found = collected(context)
     context.table("claims", found.drop(columns="words"))
-    context.text("claims-table.txt", as_markdown(found))
+    context.text("claims-table.txt", as_markdown(found, context.folder))
 
 
 FIGURE = PaperFigure(

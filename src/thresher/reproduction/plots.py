@@ -30,6 +30,9 @@ DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.2)), (0, (5, 2, 1, 2)), "
 LETTERS_PER_INCH = 14
 """Of a title, so that it stays on the page."""
 
+CLOSE = 0.13
+"""The height of a note, on an axis from 0 to 1."""
+
 PAST, FUTURE, HISTORY = "$F_H$", "$F_F$", "$|W_H|$"
 """Names of the paper as figures print them."""
 
@@ -141,7 +144,7 @@ def draw_curves(axes: Axes, curves: Sequence[Curve]) -> None:
         for x, y, note in zip(curve.x, curve.y, curve.notes, strict=False):
             axes.annotate(
                 note,
-                (x, y),
+                (x, under(x, y, curves)),
                 xytext=(0, -6),
                 textcoords="offset points",
                 ha="center",
@@ -149,6 +152,24 @@ def draw_curves(axes: Axes, curves: Sequence[Curve]) -> None:
                 fontsize=6,
                 color=COLOURS[look],
             )
+
+
+def under(x: float, y: float, curves: Sequence[Curve]) -> float:
+    """Where a note about a point has room: below the point and the lines close beneath it.
+
+    Example:
+        >>> lines = [Curve("low", [1], [0.1], 0), Curve("lower", [1], [0.05], 1)]
+        >>> under(1, 0.15, lines), under(1, 0.8, lines)
+        (0.05, 0.8)
+    """
+    there = {
+        value for curve in curves for at, value in zip(curve.x, curve.y, strict=True) if at == x
+    }
+    for value in sorted((value for value in there if value < y), reverse=True):
+        if y - value > CLOSE:
+            break
+        y = value
+    return y
 
 
 def sizes_axis(axes: Axes, sizes: Sequence[float], label: str) -> None:

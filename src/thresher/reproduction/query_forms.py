@@ -21,12 +21,14 @@ class FormTiming(Task):
     """Evaluate many r-of-k queries on n' rows by each form, in NumPy, and take the best time."""
 
     kind: ClassVar[str] = "forms"
+    later: ClassVar[frozenset[str]] = frozenset({"seed"})
 
     k: int
     r: int
     rows: int = 1000
     queries: int = 64
     repeats: int = 7
+    seed: int = 0
 
     def run(self, sources: Sources) -> Result:
         """Milliseconds of processor time by each form."""

@@ -80,7 +80,7 @@ def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:
     rounds, per_round = grid.pair
     note = f"; JAX: {grid.reference_iterations} iterations a round, with compilation"
     if REFERENCE not in set(found["line"]):
-        note = "; the paper's way in JAX was not run: JAX is not installed"
+        note = "; the paper's way in JAX was not run"
     title = context.title(
         data,
         f"{context.scale.marginals.k}-way marginals, ε = {grid.epsilon:g}, adaptive: T = {rounds}, "
@@ -104,14 +104,18 @@ def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:
 
 
 def timings(scale: Scale) -> list[FormTiming]:
-    """The forms of the polynomial threshold query, for each r."""
-    grid = scale.thresholds
-    return [FormTiming(k=grid.k, r=r, repeats=scale.runtime.forms_repeats) for r in grid.r]
+    """The forms of the polynomial threshold query, for each r and repetition."""
+    grid, runtime = scale.thresholds, scale.runtime
+    return [
+        FormTiming(k=grid.k, r=r, repeats=runtime.forms_repeats, seed=seed)
+        for r in grid.r
+        for seed in range(runtime.repetitions)
+    ]
 
 
 def draw_forms(context: Context) -> None:
     """Bars for each r: the paper's two forms, and the dynamic programme that runs here."""
-    frame = context.frame(timings(context.scale))
+    frame = means_of(context.frame(timings(context.scale)), ["r"], *FORMS)
     frame["saved"] = 1 - frame["inclusion_exclusion"] / frame["partitions"]
     context.table("forms", frame)
     k = context.scale.thresholds.k

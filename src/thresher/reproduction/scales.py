@@ -341,8 +341,10 @@ SCALES = {scale.name: scale for scale in (SMOKE, QUICK, PAPER)}
 def largest_first(data: tuple[str, ...]) -> list[Scale]:
     """The scales at which runs may be stored, the paper's own first.
 
-    Runs by the paper's text are older than those by the authors' code, and have various numbers of
-    repetitions.
+    The paper's scale is cut where it is not whole: a figure loses its largest workloads, not its
+    (T, K) or its repetitions. Of equal sizes, the paper's scale is before `quick`. Runs by the
+    paper's text are older than those by the authors' code, have various numbers of repetitions, and
+    come last.
 
     Args:
         data: The names of the data sets.
@@ -350,6 +352,8 @@ def largest_first(data: tuple[str, ...]) -> list[Scale]:
     Example:
         >>> [scale.name for scale in largest_first(("adult",))][:4]
         ['paper', 'paper, |W| ≤ 256', 'paper, |W| ≤ 64', 'quick, 4 repetitions']
+        >>> [scale.name for scale in largest_first(("adult",))][5:8]
+        ['paper, |W| ≤ 16', 'quick, |W| ≤ 16', 'paper, |W| ≤ 4']
     """
     paper, quick = replace(PAPER, data=data), replace(QUICK, data=data)
     text = replace(quick, name="quick, by the text", practice=TEXT)
@@ -362,7 +366,9 @@ def largest_first(data: tuple[str, ...]) -> list[Scale]:
         *(paper.up_to(size) for size in (256, 64)),
         repeated(quick, PAPER.marginals.repetitions),
         quick,
+        paper.up_to(16),
         quick.up_to(16),
+        paper.up_to(4),
         *(repeated(text, times) for times in (40, 8, 6, 4)),
         text,
     ]

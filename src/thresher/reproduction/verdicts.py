@@ -93,6 +93,24 @@ def finding(values: Iterable[float], bound: float, side: Side, where: str) -> Fi
     return Finding(mean, mean - margin, mean + margin, bound, side, where)
 
 
+def factor(values: Iterable[float], bound: float, side: Side, where: str) -> Finding | None:
+    """The geometric mean of ratios with its 95 % interval; None where there are none.
+
+    One ratio decides nothing.
+
+    Example:
+        >>> factor([2.0, 4.0, 3.0], bound=1.0, side="above", where="").verdict
+        'confirmed'
+        >>> factor([2.0], bound=1.0, side="above", where="").verdict
+        'undecided'
+    """
+    found = finding(map(math.log, values), math.log(bound), side, where)
+    if found is None:
+        return None
+    value, low, high = (math.exp(x) for x in (found.value, found.low, found.high))
+    return Finding(value, low, high, bound, side, where)
+
+
 def exactly(value: float, bound: float, side: Side, where: str) -> Finding:
     """A number without sampling error, such as a count.
 
