@@ -9,7 +9,7 @@ import pytest
 from thresher.data.records import Records
 from thresher.errors import BudgetError, ParameterError, QueryError, ResourceError
 from thresher.mechanisms import MECHANISMS, RAP, All0, GaussianJoint, GaussianPerQuery
-from thresher.mechanisms.adaptive_tables import plan
+from thresher.mechanisms.adaptive_tables import plan, workload_tables
 from thresher.mechanisms.estimate import Estimate
 from thresher.privacy.budget import Budget, rho_of
 from thresher.privacy.curator import Curator
@@ -266,7 +266,8 @@ def test_auto_takes_rap_only_where_no_table_of_two_features_can_be_measured(monk
     assert release.mechanism == "tables"
     assert release.measurements[-1].counts.size >= 900, "more cells than records"
     monkeypatch.setattr(plan, "MOST_CELLS_OF_A_PAIR", 899)
-    monkeypatch.setattr(plan, "LEAST_CELLS_FITTED", 1)
+    monkeypatch.setattr(workload_tables, "LEAST_CELLS_FITTED", 1)
+    monkeypatch.setattr(workload_tables, "MOST_CELLS_CLAMPED_TO", 1000)
     assert auto.fit(few, work).mechanism == "rap"
     asked_itself = Workload(wide, [Threshold(("a", "b"))])
     assert auto.fit(few, asked_itself).mechanism == "tables"

@@ -42,11 +42,12 @@ def test_errors_fall_with_epsilon_and_the_plan_is_the_same_again(schema, work, p
 
 def test_json_keeps_the_contract(planned):
     told = planned.as_json()
-    for plan, epsilon in zip(told["plans"], (0.3, 3.0), strict=True):
+    for plan, epsilon, fit in zip(told["plans"], (0.3, 3.0), planned.fits, strict=True):
         keys = {"epsilon", "rho", "largest_error", "typical_error", "seconds", "memory"}
         assert keys <= plan.keys()
         assert plan["epsilon"] == epsilon
-        assert plan["rho"] == float(rho_of(epsilon, Fraction(1, 3000**2)))
+        accounting = fit.budget.accounting
+        assert plan["rho"] == float(rho_of(epsilon, Fraction(1, 3000**2), accounting))
     assert 0.3 < told["epsilon_for_margin"] < 30
 
 

@@ -1,9 +1,16 @@
 """Answers of D' that are corrected by noisy tables: the formula, sums, lists, and folders."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import thresher as th
+from thresher.evaluation.errors import errors_of
+from thresher.relaxed.rows import RelaxedRows
+from thresher.release.document import seal_of
+from thresher.release.sources import SyntheticRows
 from thresher.release.sources.correction import Correction, surplus_of
 from thresher.tables import slabs_of
 
@@ -41,6 +48,23 @@ def test_the_more_people_the_more_the_noisy_cell_counts():
     assert weights[3] == pytest.approx(0.5)
     assert np.all(np.diff(weights)[1:] > 0)
     assert weights[-1] < 1
+
+
+def test_where_d_is_far_off_the_noisy_cells_answer():
+    correction = Correction(SIGMA, 3.0, averages=True, least=0.0)
+    people = np.array([20.0, 50.0, 80.0])
+    found = correction(SIGMA * people, SIGMA * (people + 5))
+    assert np.all(people + 5 - found / SIGMA <= 3 / (people + 1) + 1e-9)
+
+
+def test_the_least_tolerance_follows_from_the_misfit(release):
+    source = release.source
+    if not source.averages:
+        assert not source.leasts
+        return
+    assert min(source.leasts.values()) > 0.9, "D' follows the noise"
+    rows = RelaxedRows.uniform(source.schema.sizes, 50, np.random.default_rng(0))
+    assert min(replace(source, rows=rows).averaging(2.0).leasts.values()) == 0.0
 
 
 @pytest.mark.parametrize("averages", [False, True])
@@ -129,3 +153,107 @@ def test_a_release_of_nothing_but_noise_can_be_loaded(tmp_path):
     release.save(tmp_path / "saved")
     table = table_of(th.load(tmp_path / "saved").source, work[0])
     assert table.sum() == pytest.approx(1, abs=1e-5)
+
+
+@pytest.fixture(scope="module")
+def any_of():
+    """A release whose r-of-k answers follow from residuals, and its records."""
+    adult = th.datasets.adult()
+    thresholds = [
+        th.Threshold(("sex", "race", "marital-status"), 1),
+        th.Threshold(("occupation", "sex", "income", "race"), 2),
+        th.Threshold(("age", "income"), 1),
+    ]
+    mechanism = th.AdaptiveTables(epsilon=5, synthetic_rows=30)
+    work = th.Workload(adult.schema, thresholds)
+    randomness = th.InsecureSeededRandomness(1)
+    return mechanism.fit(adult, work, randomness=randomness, progress=False), adult
+
+
+def test_answers_to_thresholds_are_near_those_of_residuals(any_of):
+    source = any_of[0].source
+    assert set(source.weights) == set(any_of[0].workload)
+    assert any(weight > 0 for weight in source.weights.values())
+    for threshold in source.weights:
+        [whole] = slabs_of(threshold.shape(source.schema), 1 << 30)
+        noisy = source.residuals.table(threshold)(whole)
+        found = table_of(source, threshold)
+        most = source.tolerance * source.residuals.noise(threshold)
+        assert np.abs(found - noisy).max() <= most + 1e-6
+
+
+def test_they_are_better_than_those_of_few_rows(any_of):
+    release, adult = any_of
+    errors = errors_of(release.source.table, adult, release.workload)
+    rows = SyntheticRows(release.source.rows, release.schema)
+    of_rows = errors_of(rows.table, adult, release.workload)
+    noise = max(map(release.source.residuals.noise, release.workload))
+    assert errors.max < 6 * noise
+    assert errors.max < of_rows.max / 2
+
+
+def test_a_query_about_any_gets_the_answer_of_its_cell(any_of, tmp_path):
+    release = any_of[0]
+    release.save(tmp_path / "saved")
+    loaded = th.load(tmp_path / "saved")
+    assert loaded.source.weights == release.source.weights
+    rng = np.random.default_rng(0)
+    for threshold in release.workload:
+        table = table_of(loaded.source, threshold)
+        places = [tuple(int(rng.integers(size)) for size in table.shape) for _ in range(30)]
+        queries = [
+            th.Query(
+                [th.Condition(f, [c]) for f, c in zip(threshold.features, place, strict=True)],
+                threshold.r,
+            )
+            for place in places
+        ]
+        expected = [table[place] for place in places]
+        for source in (release.source, loaded.source):
+            assert list(source.queries(queries)) == pytest.approx(expected, abs=1e-6)
+        margins = [release.answer(query).error_bar for query in queries]
+        assert max(margins) <= 1.96 * 1.25**0.5 * release.source.residuals.noise(threshold) * 1.001
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 10])
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+@pytest.mark.parametrize(
+    "asked", [("one", "sex"), ("one", "age", "sex"), ("one", "also"), ("age", "sex", "also")]
+)
+def test_features_with_a_single_value_can_be_asked_for(asked, neighbours, epsilon, tmp_path):
+    sizes = {"one": 1, "age": 9, "sex": 2, "also": 1}
+    schema = th.Schema(
+        th.IntegerRange(name=name, low=1, high=size, nulls=1) for name, size in sizes.items()
+    )
+    rng = np.random.default_rng(0)
+    people = th.Records(schema, [rng.integers(0, size, 500) for size in sizes.values()])
+    work = th.Workload(schema, [th.Threshold(asked, r) for r in range(1, len(asked) + 1)])
+    mechanism = th.AdaptiveTables(epsilon=epsilon, delta=1e-6, synthetic_rows=20)
+    unit = th.Unit(neighbours)
+    release = mechanism.fit(
+        people, work, unit=unit, randomness=th.InsecureSeededRandomness(0), progress=False
+    )
+    release.save(tmp_path / "saved")
+    loaded = th.load(tmp_path / "saved")
+    query = th.Query([th.Condition(name, [0]) for name in asked], 1)
+    answer, again = release.answer(query), loaded.answer(query)
+    assert (float(again), again.error_bar) == (float(answer), answer.error_bar)
+    known = "one" in asked or "also" in asked  # everybody has the single value
+    assert not known or answer == pytest.approx(1)
+    assert not known or neighbours == "add-remove" or answer.error_bar == 0
+
+
+def test_best_on_average_come_from_d_prime_alone(any_of):
+    release, adult = any_of
+    mechanism = th.AdaptiveTables(epsilon=1, synthetic_rows=30, optimise="mean")
+    assert not mechanism.fit(adult, release.workload, progress=False).source.weights
+
+
+def test_weights_need_their_residuals(any_of, tmp_path):
+    any_of[0].save(tmp_path / "saved")
+    path = tmp_path / "saved" / "release.json"
+    about = json.loads(path.read_text("utf-8"))
+    about["weights"][0]["features"] = ["age", "fnlwgt"]
+    path.write_text(json.dumps({**about, "checksum": seal_of(about)}), "utf-8")
+    with pytest.raises(th.ReleaseError, match="residuals that it has not"):
+        th.load(tmp_path / "saved")

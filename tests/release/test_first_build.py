@@ -64,6 +64,16 @@ def test_a_release_of_version_4_answers_as_it_did(tmp_path):
         assert found == pytest.approx([0.08632695294, 0, 0.57175057055], rel=1e-6)
 
 
+def test_a_release_of_version_5_answers_as_it_did(tmp_path):
+    """Before version 6, residuals corrected no answers to r-of-k thresholds."""
+    release = th.load(OLD.parent / "version_5")
+    release.save(tmp_path / "again")
+    queries = ("any of: age=21, rooms=2", "any of: age=23, rooms=1", "age=21, rooms=2")
+    for again in (release, th.load(tmp_path / "again")):
+        found = [again.answer(query) for query in queries]
+        assert found == pytest.approx([0.50539562828, 0.52010576340, 0.08082784135], rel=1e-6)
+
+
 def test_a_ledger_of_the_first_build_goes_on(tmp_path):
     copy = tmp_path / "people.ledger"
     copy.write_bytes((OLD / "people.ledger").read_bytes())

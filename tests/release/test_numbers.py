@@ -1,5 +1,7 @@
 """Means, sums, quantiles and histograms: exact on exact shares, with intervals that hold."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -101,6 +103,16 @@ def test_what_has_no_numbers(release):
         release.numbers("sex")
     with pytest.raises(QueryError, match="nobody with a number"):
         release.numbers("pay", where="pay=unknown")
+
+
+def test_nobody_in_any_cell(release):
+    """Single cells of a measured table may be corrected to 0 where a range of them is not."""
+    key = frozenset({"age", "sex"})
+    source = replace(release.source, surpluses={**release.source.surpluses, key: 1.0})
+    without = replace(release, source=source)
+    assert without.answer("sex=F, age=20..59") > 0
+    with pytest.raises(QueryError, match="nobody with a number"):
+        without.numbers("age", where="sex=F")
 
 
 def test_no_interval_extends_beyond_the_numbers_of_the_schema(people):

@@ -72,7 +72,7 @@ export class FittedVariances {
     if (conditions.some(({ codes }) => codes.length !== 1)) return single * variance;
     // The table of an r-of-k threshold.
     if (r < conditions.length) variance = Math.min(variance, this.cells.get(asked) ?? Infinity);
-    variance = single * Math.min(variance, this.clamped.get(asked) ?? Infinity);
+    variance = Math.min(single * variance, this.clamped.get(asked) ?? Infinity);
     return this.predicted.has(asked) ? Math.min(variance, this.prediction) : variance;
   }
 

@@ -20,7 +20,7 @@ export function numbersOf(release, index, where, parts = [0.25, 0.5, 0.75]) {
   const total = answer(0, feature.steps);
   if (!(total.share > 0)) return null;
   const answers = Array.from({ length: feature.steps }, (_, code) => answer(code, code + 1));
-  if (answers.some(({ share }) => share === null)) return null;
+  if (answers.some(({ share }) => share === null) || !answers.some(({ share }) => share > 0)) return null;
   const estimated = answers.some((one) => one.estimated);
   const edges = edgesOf(feature);
   const mean = meanOf(feature, edges, answers);

@@ -17,13 +17,13 @@ class SyntheticRows {
   constructor(rows, corrections, sizes) {
     this.rows = rows;
     this.sizes = sizes;
-    this.corrections = new Map(corrections.map((table) => [nameOf(table.features), table]));
+    this.corrections = new Map(corrections.map((table) => [thresholdOf(table.features, table.r), table]));
   }
 
   answer(query) {
     const { conditions, r } = query;
-    if (r === conditions.length && conditions.every(({ codes }) => codes.length === 1)) {
-      const table = this.corrections.get(nameOf(conditions.map(({ feature }) => feature)));
+    if (conditions.every(({ codes }) => codes.length === 1)) {
+      const table = this.corrections.get(thresholdOf(conditions.map(({ feature }) => feature), r));
       if (table) {
         const corrected = correction(table, cellOf(table.features, conditions, this.sizes));
         return corrected ?? Math.min(1, Math.max(0, this.rows.answer(query) - table.surplus));

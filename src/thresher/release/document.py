@@ -12,7 +12,7 @@ from thresher.errors import ReleaseError
 from thresher.release.json_schema import fault_of
 
 FORMAT = "thresher-release"
-VERSION = 5
+VERSION = 6
 """The version that is written. What is new in it:
 
 - 2: another unit than one record that is replaced. Readers of version 1 would show the wrong
@@ -21,8 +21,9 @@ VERSION = 5
 - 4: README.md and statement.json, and the cells of tables in measurements.csv.
 - 5: D' and noisy tables are averaged, and corrected tables add up to 1. Earlier readers would give
   other answers.
+- 6: answers to r-of-k thresholds are corrected by residuals. Earlier readers would not do that.
 """
-VERSIONS = (1, 2, 3, 4, VERSION)
+VERSIONS = (1, 2, 3, 4, 5, VERSION)
 
 
 @cache
@@ -31,7 +32,7 @@ def json_schema() -> Mapping[str, Any]:
 
     Example:
         >>> json_schema()["properties"]["version"]["enum"]
-        [1, 2, 3, 4, 5]
+        [1, 2, 3, 4, 5, 6]
     """
     schema: dict[str, Any] = json.loads(
         files("thresher.release").joinpath("release.schema.json").read_text("utf-8")

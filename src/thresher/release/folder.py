@@ -48,6 +48,7 @@ from thresher.release.document import check_document, checksum_of
 from thresher.release.measured_lines import HEADS
 from thresher.release.release import Release
 from thresher.release.sources import (
+    LEAST_TOLERANCE,
     TOLERANCE,
     AnswerSource,
     NoisyTables,
@@ -193,7 +194,7 @@ def _read_source(
     rows = _read_rows(folder, about["settings"].get("synthetic_rows"), schema)
     if kind == SyntheticRows.kind:
         return SyntheticRows(rows, schema, error)
-    return RowsAndTables.of(
+    source = RowsAndTables.of(
         rows,
         schema,
         error,
@@ -205,7 +206,19 @@ def _read_source(
             frozenset(table["features"]): float(table["surplus"])
             for table in about.get("surpluses") or ()
         },
+        leasts={
+            frozenset(table["features"]): float(table.get("least", LEAST_TOLERANCE))
+            for table in about.get("surpluses") or ()
+        },
+        weights={
+            Threshold(given["features"], given["r"]): float(given["weight"])
+            for given in about.get("weights") or ()
+        },
     )
+    for threshold in source.weights:
+        if source.residuals.answerable(threshold.features) is None:
+            raise ReleaseError(f"release.json corrects {threshold} by residuals that it has not")
+    return source
 
 
 def _read_rows(folder: Path, stated: object, schema: Schema) -> RelaxedRows:

@@ -105,9 +105,10 @@ class Numbers:
         asker = _Asker(release, feature, conditions)
         codes = range(feature.size - len(feature.extra))
         total = asker.answers([codes])[0]
-        if not total > 0.0:
-            raise QueryError(f"the release has nobody with a number of {feature.name!r} there")
         shares = asker.answers([range(code, code + 1) for code in codes])
+        # Single cells may be corrected to nobody where their sum is not.
+        if not (total > 0.0 and any(shares)):
+            raise QueryError(f"the release has nobody with a number of {feature.name!r} there")
         read_as = None if where is None else where.read_as
         return cls(release, feature, conditions, tuple(shares), total, read_as)
 

@@ -113,7 +113,7 @@ def _about(
         "secure_randomness": release.is_secure,
         "answers_from": release.source.kind,
         # Every release states all parameters of sources, those that it lacks as null.
-        **dict.fromkeys(("miss", "reach", "largest_fitted", "averages", "surpluses")),
+        **dict.fromkeys(("miss", "reach", "largest_fitted", "averages", "surpluses", "weights")),
         **release.source.parameters(),
         "measured_queries": query_count,
         "measured_tables": [

@@ -133,9 +133,12 @@ def _rows(rows: RelaxedRows) -> Mapping[str, Any]:
 
 
 def _corrections(source: RowsAndTables) -> Iterator[Mapping[str, Any]]:
-    """The cells of measured tables that are more than the answer of D' less the surplus."""
-    for key, table in source.tables.items():
-        threshold, surplus = Threshold(table.features), source.surpluses.get(key, 0.0)
+    """The cells of corrected tables that are more than the answer of D' less the surplus."""
+    surpluses = {
+        Threshold(table.features): source.surpluses.get(key, 0.0)
+        for key, table in source.tables.items()
+    }
+    for threshold, surplus in {**surpluses, **dict.fromkeys(source.weights, 0.0)}.items():
         of_rows, of_both = SyntheticRows.table(source, threshold), source.table(threshold)
         cells: list[npt.NDArray[np.int64]] = []
         answers: list[npt.NDArray[np.floating[Any]]] = []
@@ -145,7 +148,8 @@ def _corrections(source: RowsAndTables) -> Iterator[Mapping[str, Any]]:
             cells.append(moved + slab.first)
             answers.append(after[moved].astype(np.float32))
         yield {
-            "features": [source.schema.index(name) for name in table.features],
+            "features": [source.schema.index(name) for name in threshold.features],
+            "r": threshold.r,
             "surplus": surplus,
             "cells": np.concatenate(cells),
             "answers": np.concatenate(answers),

@@ -1,6 +1,7 @@
 """What adaptive tables measure, as public facts decide."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -8,12 +9,11 @@ import pytest
 
 import thresher as th
 from thresher.data.datasets import adult_schema
-from thresher.mechanisms.adaptive_tables.plan import (
+from thresher.mechanisms.adaptive_tables.plan import make_plan
+from thresher.mechanisms.adaptive_tables.workload_tables import (
     AFFORDABLE,
     AFFORDABLE_POWER,
-    load_of,
-    make_plan,
-    measurable_tables,
+    WorkloadTables,
 )
 
 N, RHO = 48842, Fraction(1, 70)
@@ -41,7 +41,7 @@ def test_marginals_that_are_all_measured_get_nearly_everything(size):
 
 
 def test_r_of_k_thresholds_get_their_tables_one_by_one_with_one_way_tables_and_rounds():
-    work = th.Workload.random(SCHEMA, 3, 1, size=16, seed=0)
+    work = th.Workload.random(SCHEMA, 3, 1, size=64, seed=0)
     plan = make_plan(N, RHO, work)
     assert plan.workload_tables
     assert plan.residuals is None
@@ -84,27 +84,115 @@ def test_no_rounds_without_candidates():
 
 
 def test_too_many_are_not_all_measured():
-    plan = plan_for_marginals(64, RHO / 100)
+    plan = plan_for_marginals(64, RHO / 1000)
     assert plan.workload_tables == ()
     assert 0 < plan.one_way_rho < plan.rounds_rho
-    assert plan.rounds == math.ceil(math.sqrt(N * math.sqrt(RHO / 100)))
+    assert plan.rounds == math.ceil(math.sqrt(N * math.sqrt(RHO / 1000)))
     assert plan.anneals
+
+
+def test_pairs_and_rounds_take_the_place_of_marginals_that_cannot_be_afforded():
+    plan = plan_for_marginals(64, RHO / 80)
+    assert {table.k for table in plan.workload_tables} == {2}
+    pairs = {frozenset(table.features) for table in plan.workload_tables}
+    work = th.Workload.random(SCHEMA, 3, size=64, seed=0)
+    assert pairs == {frozenset(pair) for t in work for pair in combinations(t.features, 2)}
+    assert {m.k for m in plan.residuals.marginals} == {1, 2}
+    assert plan.one_way == ()
+    assert plan.rounds == math.ceil(math.sqrt(N * math.sqrt(RHO / 80)) / 2)
+    assert plan.rounds_rho == plan.workload_rho
+    assert any(table.k == 3 for table in plan.candidates), "rounds find what pairs do not show"
+
+
+@pytest.mark.parametrize(("epsilon", "features"), [(0.01, 3), (0.0015, 2)])
+def test_pairs_take_the_place_of_marginals_that_have_much_more_noise(epsilon, features):
+    """Of few features, all pairs are much less than all tables of three."""
+    wide = th.Schema(th.IntegerRange(name=f"f{i}", low=1, high=40, nulls=1) for i in range(7))
+    plan = make_plan(10**6, Fraction(epsilon) ** 2, th.Workload.all(wide, 3))
+    assert {table.k for table in plan.workload_tables} == {features}
+    assert (plan.rounds > 0) == (features == 2)
+
+
+def test_pairs_leave_no_feature_without_budget():
+    """A threshold over a feature with a single value has no table that says anything."""
+    sizes = {**{f"f{i}": 40 for i in range(7)}, "one": 1}
+    wide = th.Schema(
+        th.IntegerRange(name=name, low=1, high=size, nulls=1) for name, size in sizes.items()
+    )
+    several = (t for t in th.Workload.all(wide, 3) if "one" not in t.features)
+    plan = make_plan(
+        10**6, Fraction(15, 10**4) ** 2, th.Workload(wide, [*several, th.Threshold(("one",))])
+    )
+    assert {table.k for table in plan.workload_tables} == {2}
+    assert [table.features for table in plan.one_way] == [("one",)]
+    assert plan.one_way_rho > 0
+
+
+def test_rounds_that_are_given_share_half_of_the_budget_with_pairs():
+    plan = plan_for_marginals(64, RHO / 80, rounds=3)
+    assert {table.k for table in plan.workload_tables} == {2}
+    assert (plan.rounds, plan.rounds_rho) == (3, plan.workload_rho)
+    without = plan_for_marginals(64, RHO / 80, rounds=0)
+    assert without.workload_tables == (), "without rounds, pairs would leave something out"
+
+
+def test_marginals_that_are_wanted_are_measured_in_any_case():
+    plan = plan_for_marginals(64, RHO / 100, workload_tables=True)
+    assert {table.k for table in plan.workload_tables} == {3}
 
 
 @pytest.mark.parametrize(("k", "r", "size"), [(3, 1, 2), (3, 2, 2), (4, 3, 3)])
 def test_r_of_k_needs_tables_of_r_features_and_of_two_at_least(k, r, size):
     features = ("race", "sex", "income", "relationship")[:k]
     work = th.Workload(SCHEMA, [th.Threshold(features, r), th.Threshold(("age", "sex"))])
-    plan = make_plan(N, RHO, work)
+    tables = WorkloadTables.of(N, work, jointly=False)
     needed = {frozenset(some) for some in combinations(features, size)}
-    assert {frozenset(table.features) for table in plan.workload_tables} == needed | {
+    assert {frozenset(table.features) for table in tables.cells} == needed | {
         frozenset({"age", "sex"})
     }
+    assert tables.residuals is None
+
+
+@pytest.mark.parametrize("r", [1, 2, 3])
+def test_r_of_k_answers_are_measured_jointly_if_their_noise_is_small(r):
+    features = ("race", "sex", "income", "relationship")
+    plan = plan_for(features, ("age", "sex"), r=1 if r > 2 else r)
+    assert {frozenset(t.features) for t in plan.workload_tables} == {
+        frozenset(features),
+        frozenset({"age", "sex"}),
+    }
+    assert {m.k for m in plan.residuals.marginals} == {1, 2, 3, 4}
+    assert plan.rounds == 0
+
+
+def test_r_of_k_answers_of_many_features_are_measured_one_by_one():
+    work = th.Workload.random(SCHEMA, 3, r=1, size=64, seed=0)
+    plan = make_plan(N, RHO, work)
+    assert {table.k for table in plan.workload_tables} == {2}
     assert plan.residuals is None
+    much = make_plan(N, 100 * RHO, work)
+    assert {table.k for table in much.workload_tables} == {3}
+    assert much.residuals is not None
+
+
+def test_what_is_asked_for_takes_part_in_what_is_precise():
+    """Of a disjunction, the single features; of a marginal, all of them together."""
+    any_, all_ = (plan_for(("race", "education-num", "age"), r=r) for r in (1, 3))
+    assert _part_of_single_features(any_.residuals) > 1.5 * _part_of_single_features(all_.residuals)
+
+
+def _part_of_single_features(plan):
+    by_size = dict.fromkeys((1, 2, 3), 0)
+    for marginal, precision in zip(plan.marginals, plan.precisions, strict=True):
+        by_size[marginal.k] += precision
+    return by_size[1] / sum(by_size.values())
 
 
 def test_one_way_tables_get_more_where_any_feature_is_asked_for():
-    some, any_ = (plan_for(("race", "sex", "income"), r=r) for r in (2, 1))
+    some, any_ = (
+        make_plan(N, RHO, th.Workload.random(SCHEMA, 3, r=r, size=64, seed=0)) for r in (2, 1)
+    )
+    assert any_.residuals is some.residuals is None
     assert any_.one_way_rho > some.one_way_rho
 
 
@@ -118,22 +206,22 @@ def test_rounds_and_workload_tables_may_be_given():
 @pytest.mark.parametrize("r", [1, 3])
 def test_the_load_is_the_square_of_the_largest_noise(r):
     work = th.Workload.random(SCHEMA, 3, r, size=64, seed=0)
-    tables, _ = measurable_tables(N, work)
-    load = load_of(N, RHO, work, tables)
+    tables = WorkloadTables.of(N, work, jointly=r == 3)
+    load = tables.load(N, RHO)
     # Four times as many records halve (n√ρ)^(-1/3) to the power of 2/3 twice: 4^(-2/3).
-    assert load_of(4 * N, RHO, work, tables) == pytest.approx(load * 4 ** (-2 / 3))
-    few = dict([*tables.items()][:16])
-    assert load_of(N, RHO, work, few) < load / 2
+    assert tables.load(4 * N, RHO) == pytest.approx(load * 4 ** (-2 / 3))
+    few = replace(tables, cells=dict([*tables.cells.items()][:16]), asked=tables.asked[:16])
+    assert few.load(N, RHO) < load / 2
 
 
 def test_tables_that_share_residuals_are_less_of_a_load():
     binary = th.Schema(th.IntegerRange(name=f"f{i}", low=0, high=1, nulls=0) for i in range(8))
     work = th.Workload.all(binary, 3)
-    tables, _ = measurable_tables(N, work)
-    one_by_one = math.sqrt(len(tables)) / (N * math.sqrt(RHO))
-    one_by_one *= math.sqrt(2 * math.log(sum(tables.values())))
+    tables = WorkloadTables.of(N, work, jointly=True)
+    one_by_one = math.sqrt(len(tables.cells)) / (N * math.sqrt(RHO))
+    one_by_one *= math.sqrt(2 * math.log(sum(tables.cells.values())))
     unit = AFFORDABLE * (N * math.sqrt(RHO)) ** -AFFORDABLE_POWER
-    assert load_of(N, RHO, work, tables) < (one_by_one / unit) ** 2 / 2
+    assert tables.load(N, RHO) < (one_by_one / unit) ** 2 / 2
 
 
 def test_a_pair_of_more_than_n_cells_is_a_candidate_if_its_threshold_has_no_other():

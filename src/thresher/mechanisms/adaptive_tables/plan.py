@@ -8,43 +8,24 @@ are quoted here (maximum error over the workload), and what else was tried.
 The unit of noise is 1/(n√ρ), that of one table that is measured with the whole budget.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil, log, sqrt
+from math import ceil, sqrt
 
 from thresher.mechanisms.adaptive_tables.candidates import (
     candidates_of,
-    marginals_of,
     one_way_tables,
     smallest_pairs,
-    workload_tables_of,
+)
+from thresher.mechanisms.adaptive_tables.workload_tables import (
+    best_tables,
+    most_cells_fitted,
+    most_cells_of_candidates,
 )
 from thresher.mechanisms.residual import ResidualPlan
-from thresher.privacy.unit import Unit
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
-
-AFFORDABLE, AFFORDABLE_POWER = 4.0, 2 / 3
-"""All tables of a workload are measured if their largest noise is below 4·(n√ρ)^(-2/3).
-
-The largest noise of N cells is about σ·√(2 ln N). What rounds leave falls about as (n√ρ)^(-2/3), so
-one constant tells which is better. Marginals, largest error with all tables, with rounds only, and
-the largest noise in units of (n√ρ)^(-2/3): all 3-way of accidents at ε = 1 0.0078, 0.0095 and 2.6,
-at 0.1 0.073, 0.057 and 5.4; 64 3-way of movies at 0.1 0.026, 0.039 and 3.7; vote at 0.1 0.031,
-0.029 and 3.6; ADULT, 5,000 records at 1 0.038, 0.030 and 4.3; ADULT at 0.1 0.044, 0.042 and 4.4;
-Lending Club extract at 0.1 0.056, 0.033 and 5.2.
-"""
-
-FAR_TOO_MANY = 8.0
-"""If the load of tables that are measured one by one is larger, residuals do not change that."""
-
-AFFORDABLE_OF_ANY = 6.5
-"""The same where some threshold is an r-of-k threshold, whose answers add up errors of many tables.
-
-64 1-of-3 at ε = 0.1, all pairs and rounds only: ADULT 0.051 and 0.063, vote 0.058 and 0.068; 64
-2-of-4 of ADULT 0.055 and 0.076. The largest noise is 5.2 to 5.5 there.
-"""
 
 ONE_WAY, ONE_WAY_OF_ANY = Fraction(1, 4), Fraction(3, 4)
 """For each one-way table, in parts of a round, where the workload's tables are not all measured;
@@ -81,38 +62,12 @@ with 1/4 a needed table was now and then not selected (0.05 in one of three fits
 OTHERS_PART = Fraction(1, 100)
 """Where all tables of marginals are measured, the features outside the workload get a hundredth."""
 
-ERRORS_OF_MARGINS = {1: 2.0, 2: 4.0}
-"""How many times the largest error of the tables that of their margins over one and two features
-may be. What is best for the tables alone can leave them out: on 16 marginals of ADULT the largest
-standard deviation of a one-way cell was 40 times that of a cell of the tables. This makes it 2.6
-times, and costs the tables 5 % (1 % on 64 marginals).
-"""
-
-MOST_WAYS = 1 << 22
-"""The most ways in which the features of residuals can differ, 3^k for a table of k features.
-
-Beyond, it takes too long to find out what residuals cost, and tables are measured one by one.
-"""
-
 EXTRA, ONE_WAY_PART, ONE_WAY_PART_OF_ANY = 0.25, Fraction(1, 3), Fraction(2, 3)
 """Where tables are measured one by one, everything else gets a quarter of what they get. Of that,
 one-way tables get a third, or two thirds where some threshold asks for any feature.
 
 This is for r-of-k thresholds, which add up shares of few features. With residuals in place of it,
 64 1-of-3 at ε = 1 had 0.045 in place of 0.035 (churn) and 0.0098 in place of 0.0093 (ADULT).
-"""
-
-CELLS_PER_RECORD, MOST_CELLS_FITTED = 4, 1 << 18
-"""Where the workload's tables are measured, D' is fitted to tables of at most 4n or 2^18 cells.
-
-Larger tables take too long to fit. Without the workload's tables, the limit is n: candidates of up
-to 4n cells had 0.037 in place of 0.033 (64 marginals of ADULT, ε = 0.1).
-"""
-
-LEAST_CELLS_FITTED = 50_000
-"""But never less than this. The noise of a candidate is charged for in any case (`noise_to_come`).
-
-On 5,000 records, 64 marginals at ε = 1, a limit of n had 0.083 to 0.105 in place of 0.035 (ADULT).
 """
 
 MOST_CELLS_OF_A_PAIR = 1 << 22
@@ -124,12 +79,6 @@ thresholds differ by less than seeds do. RAP for the whole workload, which was t
 1.7 to 25 times their maximum error. (On all 1,128 pairs of `loans_like` it had 0.9 times their
 maximum error, but twice their mean of maxima.) Without a candidate, an error that one-way tables
 cannot show would never be found.
-"""
-
-MOST_CELLS_CLAMPED_TO = 1 << 24
-"""The most cells of all workload tables together, if larger ones than D' is fitted to are measured.
-
-Answers are clamped to such tables, which have to be kept whole.
 """
 
 
@@ -200,27 +149,27 @@ def make_plan(
         >>> for rho in (Fraction(1, 5000), Fraction(1, 50)):
         ...     plan = make_plan(48842, rho, work)
         ...     print(len(plan.workload_tables), plan.rounds)
-        0 27
+        87 14
         64 0
     """
-    tables, too_large = measurable_tables(n, workload, largest_table)
-    load = load_of(n, rho, workload, tables, too_large)
-    if workload_tables is None:
-        workload_tables = load <= 1.0 and too_large <= len(tables)
-    tables = tables if workload_tables else {}
-    limit = _most_cells_fitted(n) if tables else max(min(n, MOST_CELLS_FITTED), LEAST_CELLS_FITTED)
-    largest = largest_table or limit
+    has_rounds = rounds is None or rounds > 0
+    measured = best_tables(n, rho, workload, largest_table, workload_tables, has_rounds)
+    tables = measured.cells if measured is not None else {}
+    needs_rounds = measured is None or measured.leave_the_rest
+    largest = largest_table or (most_cells_of_candidates if needs_rounds else most_cells_fitted)(n)
     candidates = candidates_of(workload, largest)
     if largest_table is None:
         candidates |= smallest_pairs(workload, [*candidates, *tables], MOST_CELLS_OF_A_PAIR)
     one_way, other = one_way_tables(workload)
-    residuals = _residuals_of(workload, tables)
-    if residuals is not None:
+    residuals = measured.residuals if measured is not None else None
+    if measured is not None and residuals is not None:
         covered = {name for table in tables for name in table.features}
         one_way = tuple(table for table in one_way if not covered.issuperset(table.features))
-        shares = _jointly(len(tables), too_large, len(one_way))
-    elif tables:
-        shares = _one_by_one(workload, len(tables), too_large)
+        shares = _jointly(len(tables), measured.too_large, len(one_way))
+        if measured.leave_the_rest:
+            shares = _half_for_rounds(shares, n * sqrt(float(rho)), rounds)
+    elif measured is not None and tables:
+        shares = _one_by_one(workload, len(tables), measured.too_large)
     else:
         shares = _rounds_only(workload, len(one_way), n * sqrt(float(rho)))
     by_rule = min(shares.rounds, ROUNDS_PER_CANDIDATE * len(candidates))
@@ -245,78 +194,6 @@ def make_plan(
     )
 
 
-def load_of(
-    n: int, rho: Fraction, workload: Workload, tables: Mapping[Threshold, int], too_large: int = 0
-) -> float:
-    """The square of the largest noise of tables, in units of what can be afforded.
-
-    Args:
-        n: The number of records.
-        rho: What they are measured with.
-        workload: The thresholds that they are for.
-        tables: The tables, with their cells.
-        too_large: How many more there would be, if they were not too large.
-
-    Example:
-        >>> from thresher.data.datasets import adult_schema
-        >>> work = Workload.random(adult_schema(), 3, size=64, seed=0)
-        >>> tables, _ = measurable_tables(48842, work)
-        >>> round(load_of(48842, Fraction(1, 50), work, tables), 2)
-        0.25
-    """
-    if not tables:
-        return 0.0
-    precision = max(n * sqrt(float(rho)), 1e-6)
-    marginals_only = all(threshold.r == threshold.k for threshold in workload)
-    affordable = AFFORDABLE if marginals_only else AFFORDABLE_OF_ANY
-    unit = affordable * precision**-AFFORDABLE_POWER
-    sigma = sqrt(len(tables) + too_large) / precision
-    load = float((sigma * sqrt(2 * log(max(2, sum(tables.values())))) / unit) ** 2)
-    residuals = _residuals_of(workload, tables) if load <= FAR_TOO_MANY else None
-    if residuals is None:
-        return load
-    listed = _in_order(tables, workload)
-    sigmas = residuals.sigmas(listed, rho, Unit())
-    cells = [len(tables) * table.query_count(workload.schema) for table in listed]
-    largest = max(sd * sqrt(2 * log(size)) for sd, size in zip(sigmas, cells, strict=True)) / n
-    return float((largest / unit) ** 2 * (1 + too_large / len(tables)))
-
-
-def measurable_tables(
-    n: int, workload: Workload, largest_table: int | None = None
-) -> tuple[dict[Threshold, int], int]:
-    """The workload's tables that may be measured, with their cells, and how many are too large.
-
-    A table that a threshold asks for itself may be larger than D' can be fitted to: answers are
-    clamped to it. Any other table is of use only if D' is fitted to it.
-
-    Args:
-        n: The number of records.
-        workload: The thresholds.
-        largest_table: The most cells of a table that D' is fitted to, if it was given.
-    """
-    schema, largest = workload.schema, largest_table or _most_cells_fitted(n)
-    tables = {
-        table: table.query_count(schema)
-        for threshold in workload
-        for table in workload_tables_of(threshold, schema)
-    }
-    tables = {table: cells for table, cells in tables.items() if cells > 1}
-    clamped_to: set[frozenset[str]] = set()
-    if sum(tables.values()) <= MOST_CELLS_CLAMPED_TO:
-        clamped_to = {frozenset(t.features) for t in workload if t.r == t.k}
-    measurable = {
-        table: cells
-        for table, cells in tables.items()
-        if cells <= largest or frozenset(table.features) in clamped_to
-    }
-    return measurable, len(tables) - len(measurable)
-
-
-def _most_cells_fitted(n: int) -> int:
-    return max(min(CELLS_PER_RECORD * n, MOST_CELLS_FITTED), LEAST_CELLS_FITTED)
-
-
 @dataclass(frozen=True)
 class _Shares:
     """What is spent on what, in relation to each other.
@@ -336,26 +213,6 @@ class _Shares:
     rounds: int
 
 
-def _residuals_of(workload: Workload, tables: Mapping[Threshold, int]) -> ResidualPlan | None:
-    """How to measure the tables by their residuals; None if they are measured one by one."""
-    marginals_only = all(threshold.r == threshold.k for threshold in workload)
-    if not tables or not marginals_only or sum(3**table.k for table in tables) > MOST_WAYS:
-        return None
-    margins = {
-        margin: ERRORS_OF_MARGINS[size]
-        for table in tables
-        for size in ERRORS_OF_MARGINS
-        for margin in marginals_of(table, size, workload.schema)
-    }
-    return ResidualPlan.of(_in_order(tables, workload), workload.schema, margins)
-
-
-def _in_order(tables: Iterable[Threshold], workload: Workload) -> list[Threshold]:
-    """The tables with their features in the schema's order, as their margins have them."""
-    order = workload.schema.index
-    return [Threshold(tuple(sorted(table.features, key=order))) for table in tables]
-
-
 def _jointly(tables: int, too_large: int, uncovered: int) -> _Shares:
     """The workload's tables get nearly all. Each that is too large gets a round like a table.
 
@@ -363,6 +220,12 @@ def _jointly(tables: int, too_large: int, uncovered: int) -> _Shares:
     """
     one = Fraction(1, tables)
     return _Shares(Fraction(1), ONE_WAY * uncovered * one, OTHERS_PART, one, too_large)
+
+
+def _half_for_rounds(shares: _Shares, precision: float, given: int | None) -> _Shares:
+    """Rounds get as much as the tables: half as many rounds as where no table is measured first."""
+    rounds = given or max(LEAST_ROUNDS, ceil(sqrt(precision) / 2))
+    return replace(shares, round=shares.tables / rounds, rounds=rounds)
 
 
 def _one_by_one(workload: Workload, tables: int, too_large: int) -> _Shares:

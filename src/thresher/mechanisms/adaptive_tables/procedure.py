@@ -1,9 +1,10 @@
 """What adaptive tables do, step by step.
 
 1. Measure one-way tables.
-2. If they are few enough, measure all tables that the workload's answers need most: marginals by
-   their residuals, which tables with common features share (and one-way tables are among these).
-   Start D' near the product of what is known of each feature.
+2. If they are few enough, measure all tables that the workload's answers need most. Marginals, and
+   those that r-of-k answers follow from, are measured by their residuals, which tables with common
+   features share (and one-way tables are among these). Start D' near the product of what is known
+   of each feature. If only their pairs are few enough, measure these, and leave the rest to rounds.
 3. In each round, choose the table in which the weighted errors of D' exceed the noise that a
    measurement would have, measure it whole, and fit D' to all tables measured so far, each weighted
    by its noise. What a round finds decides how much the next one gets (see `rounds`).
@@ -262,6 +263,8 @@ class AdaptiveTablesProcedure:
         source = replace(self._corrected(rows, measured), prediction_error=error)
         if self.optimise == "mean":
             source = replace(source, tolerance=NEVER_CLAMPED, averages=False, surpluses={})
+        else:
+            source = source.answering(self.workload)
         return Outcome(source, tuple(measured), {"rounds_taken": len(taken)})
 
     def _corrected(self, rows: RelaxedRows, measured: Sequence[Measurement]) -> RowsAndTables:
@@ -270,7 +273,7 @@ class AdaptiveTablesProcedure:
             rows, self.workload.schema, None, measured, largest_fitted=self.plan.largest_fitted
         )
         if self.plan.residuals is not None:
-            source = replace(source, tolerance=tolerance_for(source), averages=True)
+            source = source.averaging(tolerance_for(source))
         return source.adding_up()
 
     @property
@@ -326,6 +329,8 @@ class AdaptiveTablesProcedure:
             work += RESIDUAL_TAKEN.times(several * before)
             at_last = Work.fitting_tables(sum(fitted), len(fitted), rows)
             work += at_last.times(SPARSE * CORRECTED_TAKEN)
+            any_of = [t.query_count(schema) for t in self.workload if t.r < t.k]
+            work += Work.scoring(sum(any_of), len(any_of), rows)
         work += Work.fitting_tables(chosen / 2, plan.rounds / 2, rows).times(SPARSE * after)
         memory = 12 * 4 * width * rows + 4 * cells + (1 << 29)
         return Estimate(

@@ -82,6 +82,7 @@ class ResidualPlan:
         thresholds: Iterable[Threshold],
         schema: Schema,
         also: Mapping[Threshold, float] | None = None,
+        most: int | None = None,
     ) -> "ResidualPlan":
         """The best precisions for the maximum error over some thresholds.
 
@@ -90,9 +91,11 @@ class ResidualPlan:
             schema: The features.
             also: Other thresholds whose answers should not be much worse: for each, how many times
                 the largest error over `thresholds` its errors may be.
+            most: The most features of a residual, if those of more are not measured. What they
+                would add to errors is left out.
         """
         asked = dict.fromkeys(thresholds, 1.0)
-        problem = _Problem.of({**(also or {}), **asked}, schema)
+        problem = _Problem.of({**(also or {}), **asked}, schema, most)
         precisions = problem.solved()
         parts = np.maximum(precisions / precisions.max(initial=1e-300), LEAST_PART)
         marginals = (
@@ -140,7 +143,9 @@ class _Problem:
     factors: npt.NDArray[np.float64]
 
     @classmethod
-    def of(cls, allowed: Mapping[Threshold, float], schema: Schema) -> "_Problem":
+    def of(
+        cls, allowed: Mapping[Threshold, float], schema: Schema, most: int | None = None
+    ) -> "_Problem":
         thresholds = list(allowed)
         sizes = np.array(schema.all_sizes)
         alike: dict[tuple[int, int], list[int]] = {}
@@ -154,6 +159,8 @@ class _Problem:
             ]
             shapes = sizes[np.array(features)].T
             for places, factor in answer_variances(shapes, [1] * k, r).items():
+                if most is not None and len(places) > most:
+                    continue
                 for i, some, size in zip(
                     positions, features, np.broadcast_to(factor, len(positions)), strict=True
                 ):

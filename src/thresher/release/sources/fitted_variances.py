@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import combinations
+from types import MappingProxyType
 from typing import Any
 
 from thresher.privacy.measurements import (
@@ -44,6 +45,11 @@ SINGLE = 2.0
 D' follows the noise in part, and is off by more than noise now and then.
 """
 
+CORRECTED = 1.25
+"""The same for an answer that is corrected by noisy ones from residuals. On nine fits of seven
+tables with 64 r-of-k thresholds, 1 had 92.7 to 99.9 % of the answers inside, 2 had 96.5 to 99.9 %.
+"""
+
 UNMEASURED = 0.52
 """The typical error of D' in the share of a condition of which nothing was measured.
 
@@ -62,6 +68,7 @@ class FittedVariances:
         prediction_error: The prediction error of D', if it is known.
         clamping: Measured tables that D' was not fitted to, but whose noisy cells limit the answers
             to single cells.
+        corrected: Thresholds whose noisy answers limit those of D', with the variance of the noise.
     """
 
     def __init__(
@@ -72,6 +79,7 @@ class FittedVariances:
         predicted: Iterable[Threshold] = (),
         prediction_error: float | None = None,
         clamping: Iterable[Measurement] = (),
+        corrected: Mapping[Threshold, float] = MappingProxyType({}),
     ) -> None:
         self._schema = schema
         # D' does not tell who is a single person, so one person is the least standard deviation.
@@ -79,7 +87,8 @@ class FittedVariances:
         self._cells = _cell_variances(m for m in fitted if not isinstance(m, JointTable))
         self._joint = {m.threshold.features: m.weight for m in fitted if isinstance(m, JointTable)}
         self._excesses = _excesses(fitted, rows, schema)
-        self._clamped = _cell_variances(clamping)
+        self._clamped = {table: SINGLE * v for table, v in _cell_variances(clamping).items()}
+        self._clamped |= {threshold: CORRECTED * v for threshold, v in corrected.items()}
         self._queries = _query_variances(fitted)
         self._predicted = frozenset(predicted) if prediction_error is not None else frozenset()
         self._prediction = ((prediction_error or 0.0) / NORMAL_95) ** 2
@@ -204,7 +213,7 @@ class FittedVariances:
             return SINGLE * variance
         if asked.r < asked.k:  # the table of an r-of-k threshold
             variance = min(variance, self._cells.get(asked, math.inf))
-        variance = SINGLE * min(variance, self._clamped.get(asked, math.inf))
+        variance = min(SINGLE * variance, self._clamped.get(asked, math.inf))
         return min(variance, self._prediction) if asked in self._predicted else variance
 
 

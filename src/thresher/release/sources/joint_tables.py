@@ -10,10 +10,8 @@ from thresher.privacy.measurements import (
     ResidualMeasurement,
     TableMeasurement,
 )
-from thresher.queries.condition import Condition
-from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
-from thresher.release.sources.residual_tables import ResidualTables, ResidualVariances
+from thresher.release.sources.residual_tables import ResidualTables
 from thresher.schema import Schema
 
 ROUNDING = 1 / 12
@@ -43,9 +41,7 @@ def joint_table(source: ResidualTables, table: Threshold) -> JointTable:
         table: The marginal.
     """
     noisy = source.counts(table)
-    cell = Query([Condition(name, [0]) for name in table.features], table.r)
-    variance, _ = ResidualVariances(source).of(cell)
-    sigma = float((variance * noisy.n**2 + ROUNDING) ** 0.5)
+    sigma = float(((source.noise(table) * noisy.n) ** 2 + ROUNDING) ** 0.5)
     counts = np.ascontiguousarray(np.rint(noisy.counts).astype(np.int64))
     residual = source.residual(table.features).noise
     return JointTable(table, counts, sigma, noisy.n, residual**2 * counts.size)

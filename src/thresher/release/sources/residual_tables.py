@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy.typing as npt
 
 from thresher.errors import QueryError
 from thresher.privacy.measurements import Measurement, ResidualMeasurement, measured_residuals
+from thresher.queries.condition import Condition
 from thresher.queries.query import Query
 from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
@@ -18,6 +20,7 @@ from thresher.release.sources.table_answers import NoisyCounts, TableAnswers
 from thresher.release.uncertainty import Variance
 from thresher.schema import Schema
 from thresher.tables.contrasts import answer_variances, joined, subsets
+from thresher.tables.threshold_table import coefficient
 
 MOST_KEPT = 1 << 24
 """The most cells of tables that are kept for the next query: 128 MiB."""
@@ -64,6 +67,23 @@ class ResidualTables(TableAnswers):
         return NoisyCounts(
             np.transpose(self._table(features, n), axes), n, threshold.r == threshold.k
         )
+
+    def noise(self, threshold: Threshold) -> float:
+        """The standard deviation of the noise in every answer to a threshold."""
+        cell = Query([Condition(name, [0]) for name in threshold.features], threshold.r)
+        return math.sqrt(ResidualVariances(self).of(cell).value)
+
+    def cell(self, query: Query) -> float:
+        """The noisy answer to a query with one value per feature, not limited to [0, 1]."""
+        codes = {c.feature: c.codes[0] for c in query.conditions}
+        features = self._in_order(codes)
+        n = next(iter(self.residuals.values())).n
+        total = 0.0
+        for size in range(query.r, query.k + 1):
+            for names in combinations(features, size):
+                cell = self._table(names, n)[tuple(codes[name] for name in names)]
+                total += coefficient(size, query.r) * float(cell)
+        return total / n
 
     def has(self, features: tuple[str, ...]) -> bool:
         """Whether the residuals over all subsets of some features, in order, were measured."""

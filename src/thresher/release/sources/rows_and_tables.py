@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,13 +14,22 @@ from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.marginal import MarginalOnRows
 from thresher.relaxed.rows import RelaxedRows
-from thresher.release.sources.correction import CorrectedMarginal, Correction, surplus_of
+from thresher.release.sources.correction import (
+    FEW,
+    LEAST_TOLERANCE,
+    CorrectedMarginal,
+    Correction,
+    least_tolerance,
+    surplus_of,
+    weight_of,
+)
 from thresher.release.sources.fitted_variances import FittedVariances
 from thresher.release.sources.joint_tables import residuals_as_tables
 from thresher.release.sources.pooling import PooledTable, margins_of, pooled_marginals
+from thresher.release.sources.residual_tables import ResidualTables
 from thresher.release.sources.synthetic_rows import SyntheticRows
 from thresher.schema import Schema
-from thresher.tables import Answers, slabs_of
+from thresher.tables import Answers, Table, slabs_of
 
 TOLERANCE = 3.0
 """How many standard deviations D' may differ from a noisy cell before it is corrected.
@@ -50,6 +60,10 @@ class RowsAndTables(SyntheticRows):
             fitted by their margins.
         averages: Whether D' and a noisy cell are averaged where D' has many people.
         surpluses: What is taken off each cell of a table; nothing where it is not named.
+        leasts: The tolerance for each table where D' has many people; 1 where it is not named.
+        residuals: The measured residuals.
+        weights: For each r-of-k threshold that the residuals have noisy answers to, their weight.
+            The answers to no other are corrected.
     """
 
     kind: ClassVar[str] = "rows and tables"
@@ -59,6 +73,9 @@ class RowsAndTables(SyntheticRows):
     largest_fitted: int | None = None
     averages: bool = False
     surpluses: Mapping[frozenset[str], float] = field(default_factory=dict)
+    leasts: Mapping[frozenset[str], float] = field(default_factory=dict)
+    residuals: ResidualTables = field(kw_only=True)
+    weights: Mapping[Threshold, float] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -78,21 +95,65 @@ class RowsAndTables(SyntheticRows):
             measurements: All measurements.
             settings: The other attributes.
         """
-        tables = pooled_marginals(residuals_as_tables(measurements, schema))
-        return cls(rows, schema, prediction_error, tables, **settings)
+        measured = list(measurements)
+        return cls(
+            rows,
+            schema,
+            prediction_error,
+            tables=pooled_marginals(residuals_as_tables(measured, schema)),
+            residuals=ResidualTables.of(measured, schema),
+            **settings,
+        )
 
     def adding_up(self) -> "RowsAndTables":
         """The same with such surpluses that every corrected table adds up to 1."""
         found: dict[frozenset[str], float] = {}
-        for key, noisy in self.tables.items():
-            answers = MarginalOnRows(self.sparse, self.schema, Threshold(noisy.features))
+        for key in self.tables:
             whole = self.correction(key).whole
-            parts = (
-                whole(answers(slab), noisy.shares[slab.index])
-                for slab in slabs_of(noisy.shares.shape)
-            )
-            found[key] = surplus_of(parts, noisy.shares.size)
+            parts = (whole(answers, noisy) for answers, noisy in self._both(key))
+            found[key] = surplus_of(parts, self.tables[key].shares.size)
         return replace(self, surpluses=found)
+
+    def averaging(self, tolerance: float) -> "RowsAndTables":
+        """The same where D' and noisy cells are averaged.
+
+        Args:
+            tolerance: That of cells in which D' has nobody.
+        """
+        found: dict[frozenset[str], float] = {}
+        for key, table in self.tables.items():
+            total, cells = 0.0, 0
+            for answers, noisy in self._both(key):
+                many = answers > FEW * table.sigma
+                total += float(np.square((answers - noisy)[many], dtype=np.float64).sum())
+                cells += int(many.sum())
+            found[key] = least_tolerance(total / max(1, cells) / table.sigma**2)
+        return replace(self, tolerance=tolerance, averages=True, leasts=found)
+
+    def _both(self, key: frozenset[str]) -> Iterator[tuple[Table, Table]]:
+        """What D' and a noisy table say, slab by slab."""
+        noisy = self.tables[key]
+        answers = MarginalOnRows(self.sparse, self.schema, Threshold(noisy.features))
+        for slab in slabs_of(noisy.shares.shape):
+            yield answers(slab), noisy.shares[slab.index]
+
+    def answering(self, workload: Workload) -> "RowsAndTables":
+        """The same with weights of the noisy answers to the r-of-k thresholds of a workload.
+
+        Args:
+            workload: The thresholds. Those whose residuals were not all measured have no weight.
+        """
+        found: dict[Threshold, float] = {}
+        for threshold in workload:
+            if threshold.r < threshold.k and self.residuals.answerable(threshold.features):
+                of_rows, noisy = super().table(threshold), self.residuals.table(threshold)
+                squares = sum(
+                    float(np.square(of_rows(slab) - noisy(slab), dtype=np.float64).sum())
+                    for slab in slabs_of(threshold.shape(self.schema))
+                )
+                square = squares / threshold.query_count(self.schema)
+                found[threshold] = weight_of(square, self.residuals.noise(threshold))
+        return replace(self, weights=found)
 
     def corrected(self, largest: int) -> Iterator[TableMeasurement]:
         """The corrected tables, as if they had been measured with a part of their noise.
@@ -114,17 +175,33 @@ class RowsAndTables(SyntheticRows):
             self.tolerance,
             self.averages,
             self.surpluses.get(features, 0.0),
+            self.leasts.get(features, LEAST_TOLERANCE),
         )
+
+    @cached_property
+    def _of_thresholds(self) -> Mapping[Threshold, Correction]:
+        """How the answers to each r-of-k threshold are corrected that has a weight."""
+        return {
+            threshold: Correction(
+                self.residuals.noise(threshold), self.tolerance, averages=False, weight=weight
+            )
+            for threshold, weight in self.weights.items()
+        }
 
     def table(self, threshold: Threshold) -> Answers:
         """By matrix products, corrected by the noisy table if there is one."""
+        if threshold in self.weights:
+            of_rows, noisy = super().table(threshold), self.residuals.table(threshold)
+            correct = self._of_thresholds[threshold]
+            return lambda slab: np.asarray(correct(of_rows(slab), noisy(slab)))
         features = frozenset(threshold.features)
         measured = self.tables.get(features)
         if measured is None or threshold.r < threshold.k:
             return super().table(threshold)
         answers = MarginalOnRows(self.sparse, self.schema, threshold)
-        noisy = measured.ordered(threshold.features)
-        return CorrectedMarginal(answers, noisy, self.correction(features))
+        return CorrectedMarginal(
+            answers, measured.ordered(threshold.features), self.correction(features)
+        )
 
     def queries(self, queries: Iterable[Query]) -> Iterator[float]:
         """In batches; a query about one cell of a noisy table is corrected by that cell."""
@@ -133,8 +210,13 @@ class RowsAndTables(SyntheticRows):
 
     def _corrected(self, query: Query, answer: float) -> float:
         conditions = query.conditions
-        if query.r < len(conditions) or any(len(c.codes) != 1 for c in conditions):
+        if any(len(c.codes) != 1 for c in conditions):
             return answer
+        if query.r < len(conditions):
+            if query.threshold not in self.weights:
+                return answer
+            noisy = min(1.0, max(0.0, self.residuals.cell(query)))
+            return float(self._of_thresholds[query.threshold](answer, noisy))
         features = frozenset(c.feature for c in conditions)
         measured = self.tables.get(features)
         if measured is None:
@@ -152,6 +234,7 @@ class RowsAndTables(SyntheticRows):
             self.rows,
             [margin for m in tables for margin in margins_of(m, largest)],
             clamping=[m for m in measured_tables(tables) if largest and m.counts.size > largest],
+            corrected={t: correct.sigma**2 for t, correct in self._of_thresholds.items()},
         )
 
     def parameters(self) -> Mapping[str, Any]:
@@ -162,7 +245,15 @@ class RowsAndTables(SyntheticRows):
             "largest_fitted": self.largest_fitted,
             "averages": self.averages,
             "surpluses": [
-                {"features": list(self.tables[key].features), "surplus": surplus}
+                {
+                    "features": list(self.tables[key].features),
+                    "surplus": surplus,
+                    "least": self.leasts.get(key, LEAST_TOLERANCE),
+                }
                 for key, surplus in self.surpluses.items()
+            ],
+            "weights": [
+                {"features": list(threshold.features), "r": threshold.r, "weight": weight}
+                for threshold, weight in self.weights.items()
             ],
         }

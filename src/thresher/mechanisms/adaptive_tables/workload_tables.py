@@ -1,0 +1,309 @@
+"""The tables that a workload's answers need most: which may be measured, and which are affordable.
+
+An r-of-k answer adds up marginals over r and more of its features. There are three ways to measure
+them.
+
+- *Jointly*: the marginal over all k features, by the residuals of all its subsets. Then the answer
+  follows from what was measured, whatever D' says.
+- *Pairs*, for marginals (r = k): all pairs of features, by their residuals. What more features have
+  in common is left to rounds.
+- *One by one*, for r < k: the marginals over r features (two if r = 1), to which D' is fitted. What
+  more features have in common is left to D', so errors do not vanish with the noise. But there are
+  fewer and smaller tables, so that much more noise can be borne.
+
+The rules use n, ρ, the schema and the workload, which are public; `plan` says where their constants
+are from. The unit of noise is 1/(n√ρ), that of one table that is measured with the whole budget.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from math import log, sqrt
+
+from thresher.mechanisms.adaptive_tables.candidates import marginals_of, workload_tables_of
+from thresher.mechanisms.residual import ResidualPlan
+from thresher.privacy.unit import Unit
+from thresher.queries.threshold import Threshold
+from thresher.queries.workload import Workload
+
+AFFORDABLE, AFFORDABLE_POWER = 4.0, 2 / 3
+"""All tables of a workload are measured if their largest noise is below 4·(n√ρ)^(-2/3).
+
+The largest noise of N cells is about σ·√(2 ln N). What rounds leave falls about as (n√ρ)^(-2/3), so
+one constant tells which is better. Marginals, largest error with all tables, with rounds only, and
+the largest noise in units of (n√ρ)^(-2/3): all 3-way of accidents at ε = 1 0.0078, 0.0095 and 2.6,
+at 0.1 0.073, 0.057 and 5.4; 64 3-way of movies at 0.1 0.026, 0.039 and 3.7; vote at 0.1 0.031,
+0.029 and 3.6; ADULT, 5,000 records at 1 0.038, 0.030 and 4.3; ADULT at 0.1 0.044, 0.042 and 4.4;
+Lending Club extract at 0.1 0.056, 0.033 and 5.2.
+"""
+
+SMALL_LOAD, MUCH_LESS, LOAD_OF_PAIRS = 1 / 4, 0.64, 1.25
+"""All pairs are measured in place of marginals over more features, and rounds find out where these
+matter, if the load of the marginals is above 1/4 and that of the pairs at most 0.64 times as large
+(0.8 times the noise); or if the marginals cannot be afforded, and the pairs have a load of at most
+1.25.
+
+Largest error with pairs and rounds, against all tables or rounds only (seeds 0, 1): where pairs are
+much less, 64 3-way of insteval at ε = 0.05 0.74 and 0.89, birthdays at 0.01 0.53, fertility at 0.01
+0.97 and 0.89, all 3-way of accidents at 0.3 0.79, at 1 1.04 and 0.98, of churn at 10 1.22. Where
+marginals cannot be afforded, 64 3-way of ADULT at 0.1 0.86, 0.83 and 0.96, all 3-way of ADULT at
+0.1 0.85, at 1 1.07, of vote at 1 0.91. Elsewhere they lose: 64 3-way of ADULT at 0.2 1.54,
+accidents at 0.2 1.30 and at 0.025 1.48.
+"""
+
+FAR_TOO_MANY = 8.0
+"""If the load of tables that are measured one by one is larger, residuals do not change that."""
+
+AFFORDABLE_JOINTLY = 5.25
+"""The same for the r-of-k answers that follow from marginals over all k features.
+
+Largest error jointly and one by one, and the largest noise: 64 1-of-3 at ε = 1, fertility 0.0008,
+0.0032 and 1.1; movies 0.0088, 0.0125 and 5.1; happiness (two seeds) 0.020, 0.024 and 0.033, 0.023
+at 5.5; ADULT 0.0125, 0.0093 and 6.5; at ε = 0.1, fertility 0.0069, 0.0084 and 2.4, accidents 0.068,
+0.054 and 6.8. 64 2-of-4 at ε = 1, accidents (two seeds) 0.016, 0.018 and 0.024, 0.017 at 6.0.
+"""
+
+AFFORDABLE_OF_ANY = 6.5
+"""The same where r-of-k answers come from marginals over r features, and add up their errors.
+
+64 1-of-3 at ε = 0.1, all pairs and rounds only: ADULT 0.051 and 0.063, vote 0.058 and 0.068; 64
+2-of-4 of ADULT 0.055 and 0.076. The largest noise is 5.2 to 5.5 there.
+"""
+
+ERRORS_OF_MARGINS = {1: 2.0, 2: 4.0}
+"""How many times the largest error of the tables that of their margins over one and two features
+may be. What is best for the tables alone can leave them out: on 16 marginals of ADULT the largest
+standard deviation of a one-way cell was 40 times that of a cell of the tables. This makes it 2.6
+times, and costs the tables 5 % (1 % on 64 marginals).
+"""
+
+MOST_WAYS = 1 << 22
+"""The most ways in which the features of residuals can differ, 3^k for a table of k features.
+
+Beyond, it takes too long to find out what residuals cost, and tables are measured one by one.
+"""
+
+CELLS_PER_RECORD, MOST_CELLS_FITTED = 4, 1 << 18
+"""Where the workload's tables are measured, D' is fitted to tables of at most 4n or 2^18 cells.
+
+Larger tables take too long to fit. Without the workload's tables, the limit is n: candidates of up
+to 4n cells had 0.037 in place of 0.033 (64 marginals of ADULT, ε = 0.1).
+"""
+
+LEAST_CELLS_FITTED = 50_000
+"""But never less than this. The noise of a candidate is charged for in any case (`noise_to_come`).
+
+On 5,000 records, 64 marginals at ε = 1, a limit of n had 0.083 to 0.105 in place of 0.035 (ADULT).
+"""
+
+MOST_CELLS_CLAMPED_TO = 1 << 24
+"""The most cells of all workload tables together, if larger ones than D' is fitted to are measured.
+
+Answers are clamped to such tables, which have to be kept whole.
+"""
+
+
+@dataclass(frozen=True)
+class WorkloadTables:
+    """Tables that the answers to a workload need most.
+
+    Attributes:
+        workload: The thresholds.
+        cells: The tables that may be measured, with their numbers of cells.
+        too_large: How many more there would be, if they were not too large.
+        jointly: Whether they are the marginals over all features of each threshold.
+        asked: The thresholds whose errors count, with features in the schema's order.
+
+    Example:
+        >>> from thresher.data.datasets import adult_schema
+        >>> work = Workload.random(adult_schema(), 3, size=64, seed=0)
+        >>> tables = WorkloadTables.of(48842, work, jointly=True)
+        >>> len(tables.cells), round(tables.load(48842, Fraction(1, 50)), 2)
+        (64, 0.25)
+    """
+
+    workload: Workload
+    cells: Mapping[Threshold, int]
+    too_large: int
+    jointly: bool
+    asked: tuple[Threshold, ...]
+
+    @classmethod
+    def of(
+        cls, n: int, workload: Workload, largest_table: int | None = None, *, jointly: bool
+    ) -> "WorkloadTables":
+        """The tables of a workload that may be measured.
+
+        A table that has the answers to a threshold may be larger than D' can be fitted to: answers
+        are clamped to it. Any other table is of use only if D' is fitted to it.
+
+        Args:
+            n: The number of records.
+            workload: The thresholds.
+            largest_table: The most cells of a table that D' is fitted to, if it was given.
+            jointly: Whether those over all features of each threshold are wanted.
+        """
+        schema, largest = workload.schema, largest_table or most_cells_fitted(n)
+        needed = (
+            table
+            for threshold in workload
+            for table in (
+                marginals_of(threshold, threshold.k, schema)
+                if jointly
+                else workload_tables_of(threshold, schema)
+            )
+        )
+        cells = {table: table.query_count(schema) for table in needed}
+        cells = {table: size for table, size in cells.items() if size > 1}
+        clamped_to: set[Threshold] = set()
+        if sum(cells.values()) <= MOST_CELLS_CLAMPED_TO:
+            clamped_to = {Threshold(t.features) for t in workload if jointly or t.r == t.k}
+        measurable = {
+            table: size for table, size in cells.items() if size <= largest or table in clamped_to
+        }
+        answered = (t for t in workload if Threshold(t.features) in measurable)
+        return cls(
+            workload,
+            measurable,
+            len(cells) - len(measurable),
+            jointly,
+            tuple(Threshold(sorted(t.features, key=schema.index), t.r) for t in answered),
+        )
+
+    def for_larger(self, asked: tuple[Threshold, ...]) -> "WorkloadTables":
+        """The same tables, measured for the sake of thresholds of more features.
+
+        Args:
+            asked: These thresholds, with features in the schema's order.
+        """
+        return replace(self, asked=asked)
+
+    @property
+    def leave_the_rest(self) -> bool:
+        """Whether thresholds ask for more features together than the tables have."""
+        return any(threshold.k > self._most_features for threshold in self.asked)
+
+    @property
+    def _most_features(self) -> int:
+        return max((table.k for table in self.cells), default=0)
+
+    @cached_property
+    def residuals(self) -> ResidualPlan | None:
+        """How to measure the tables by their residuals; None if they are measured one by one."""
+        if not self.jointly or not self.cells:
+            return None
+        if sum(3**table.k for table in {*self.cells, *self.asked}) > MOST_WAYS:
+            return None
+        schema = self.workload.schema
+        margins = {
+            margin: ERRORS_OF_MARGINS[size]
+            for table in self.cells
+            for size in ERRORS_OF_MARGINS
+            for margin in marginals_of(table, size, schema)
+        }
+        return ResidualPlan.of(self.asked, schema, margins, self._most_features)
+
+    def are_affordable(self, n: int, rho: Fraction) -> bool:
+        """Whether to measure them all: if few are too large, and the noise of the others is small.
+
+        Args:
+            n: The number of records.
+            rho: What they are measured with.
+        """
+        return self.too_large <= len(self.cells) and self.load(n, rho) <= 1.0
+
+    def load(self, n: int, rho: Fraction) -> float:
+        """The square of the largest noise of answers, in units of what can be afforded.
+
+        Args:
+            n: The number of records.
+            rho: What they are measured with.
+        """
+        if not self.cells:
+            return 0.0
+        precision = max(n * sqrt(float(rho)), 1e-6)
+        unit = self._affordable * precision**-AFFORDABLE_POWER
+        tables = len(self.cells)
+        sigma = sqrt(tables + self.too_large) / precision
+        load = float((sigma * sqrt(2 * log(max(2, sum(self.cells.values())))) / unit) ** 2)
+        if load > FAR_TOO_MANY or self.residuals is None:
+            return load
+        sigmas = self.residuals.sigmas(self.asked, rho, Unit())
+        cells = [tables * asked.query_count(self.workload.schema) for asked in self.asked]
+        largest = max(sd * sqrt(2 * log(size)) for sd, size in zip(sigmas, cells, strict=True)) / n
+        return float((largest / unit) ** 2 * (1 + self.too_large / tables))
+
+    @property
+    def _affordable(self) -> float:
+        if all(threshold.r == threshold.k for threshold in self.workload):
+            return AFFORDABLE
+        return AFFORDABLE_JOINTLY if self.jointly else AFFORDABLE_OF_ANY
+
+
+def best_tables(
+    n: int,
+    rho: Fraction,
+    workload: Workload,
+    largest_table: int | None,
+    wanted: bool | None,
+    has_rounds: bool,
+) -> WorkloadTables | None:
+    """The tables to measure before any round; None if they are too many.
+
+    Args:
+        n: The number of records.
+        rho: The zCDP budget.
+        workload: The thresholds.
+        largest_table: The most cells of a table that D' is fitted to, if it was given.
+        wanted: Whether to measure them; None for: if they are affordable.
+        has_rounds: Whether rounds may follow.
+    """
+    if wanted is False:
+        return None
+    joint = WorkloadTables.of(n, workload, largest_table, jointly=True)
+    if all(threshold.r == threshold.k for threshold in workload):
+        if wanted is None and has_rounds and joint.load(n, rho) > SMALL_LOAD:
+            pairs = _affordable_pairs(n, rho, joint, largest_table)
+            if pairs is not None:
+                return pairs
+        return joint if wanted or joint.are_affordable(n, rho) else None
+    if joint.are_affordable(n, rho) and joint.residuals is not None:
+        return joint
+    one_by_one = WorkloadTables.of(n, workload, largest_table, jointly=False)
+    return one_by_one if wanted or one_by_one.are_affordable(n, rho) else None
+
+
+def _affordable_pairs(
+    n: int, rho: Fraction, joint: WorkloadTables, largest_table: int | None
+) -> WorkloadTables | None:
+    """The pairs of all thresholds, if they are better than their tables, and D' fits them all."""
+    pairs = WorkloadTables.of(n, _pairs_of(joint.workload), largest_table, jointly=True)
+    largest = max(pairs.cells.values(), default=0)
+    most = MUCH_LESS * joint.load(n, rho) if joint.are_affordable(n, rho) else LOAD_OF_PAIRS
+    if pairs.too_large or largest > (largest_table or most_cells_of_candidates(n)):
+        return None
+    if pairs.load(n, rho) > most:
+        return None
+    for_all = pairs.for_larger(joint.asked)
+    return for_all if for_all.residuals is not None and for_all.leave_the_rest else None
+
+
+def _pairs_of(workload: Workload) -> Workload:
+    """The pairs of features of each threshold, and the features of those that have one."""
+    tables = (
+        table
+        for threshold in workload
+        for table in marginals_of(threshold, min(2, threshold.k), workload.schema)
+    )
+    return Workload(workload.schema, dict.fromkeys(tables))
+
+
+def most_cells_of_candidates(n: int) -> int:
+    """The most cells of a table that rounds choose from, where they do the most."""
+    return max(min(n, MOST_CELLS_FITTED), LEAST_CELLS_FITTED)
+
+
+def most_cells_fitted(n: int) -> int:
+    """The most cells of a table that D' is fitted to, where the workload's tables are measured."""
+    return max(min(CELLS_PER_RECORD * n, MOST_CELLS_FITTED), LEAST_CELLS_FITTED)
