@@ -1,5 +1,6 @@
 """The Curator counts its data once, after the first payment, and pays nothing if it cannot."""
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -165,6 +166,28 @@ def test_every_table_and_query_follows(records, schema, data):
     values = {n: data.draw(st.sampled_from(schema[n].labels)) for n in features}
     query = Query.where(schema, values, threshold.r)
     assert counted.count(query) == exact_count(records, query)
+
+
+def test_sums_that_are_kept_for_the_next_round_are_those_of_their_threshold(records, schema):
+    """Rounds ask about the same features with another r, in another order, on several cores."""
+    counted = CountedTables(records)
+    counted.count_together([("sex", "job", "town", "age")])
+    thresholds = [
+        Threshold(names, r)
+        for names in (("town", "job", "age"), ("age", "job", "town"), ("sex", "job", "town", "age"))
+        for r in (1, 2, 3)
+    ]
+
+    def check(threshold):
+        answers = counted.answers(threshold)
+        for cells in (7, 10**6):
+            slabs = slabs_of(threshold.shape(schema), cells)
+            found = np.concatenate([answers(slab).reshape(-1) for slab in slabs])
+            assert np.array_equal(found, exact_answers(records, threshold).reshape(-1))
+
+    with ThreadPoolExecutor(4) as pool:
+        for _ in pool.map(check, thresholds * 3):
+            pass
 
 
 @given(st.lists(st.sets(st.sampled_from("abcde"), min_size=1).map(lambda s: tuple(sorted(s)))))

@@ -25,10 +25,14 @@ from thresher.queries.query import Query
 from thresher.queries.rewriting import on_columns
 from thresher.queries.threshold import Threshold
 from thresher.schema import Schema, View
-from thresher.tables import Answers, SparseTable, threshold_counts
+from thresher.tables import Answers, RememberedSums, SparseTable, threshold_counts
 
 MOST_DERIVED = 8 << 20
 """The most pairs of tables over fewer features that are kept for the next round: 128 MiB."""
+
+
+MOST_SUMMED = 1 << 24
+"""The most cells of sums of margins that are kept for the next round: 64 or 128 MiB."""
 
 
 class CountedTables:
@@ -66,6 +70,7 @@ class CountedTables:
         self._above: dict[FeatureSet, FeatureSet] = {}
         self._derived: dict[FeatureSet, SparseTable] = {}
         self._pairs_derived = 0
+        self._sums = RememberedSums(MOST_SUMMED)
 
     @property
     def schema(self) -> Schema:
@@ -164,8 +169,12 @@ class CountedTables:
         return derived
 
     def answers(self, threshold: Threshold) -> Answers:
-        """The exact counts of all consistent queries of a threshold, for any slab."""
-        return threshold_counts(self.over(threshold.features), threshold.r)
+        """The exact counts of all consistent queries of a threshold, for any slab.
+
+        Sums of margins are kept for the next round. They are as private as the tables.
+        """
+        features, r = threshold.features, threshold.r
+        return threshold_counts(self.over(features), r, self._sums, (features, r))
 
     def count(self, query: Query) -> int:
         """The exact count of one query."""

@@ -14,6 +14,7 @@ which is a sum of tables that are filled from the deviations alone.
 import math
 from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +24,7 @@ from thresher.relaxed.heavy_cells import SparseColumns, SparseRows
 from thresher.relaxed.marginal import WalkedTable
 from thresher.schema import Schema
 from thresher.tables.slabs import Slab
-from thresher.tables.threshold_table import Axes, SubsetSums, Table, coefficient
+from thresher.tables.threshold_table import Axes, Table, coefficient
 
 ADD_TO_CELL = 40.0
 """Adding a number to a cell takes as long as so many multiply-adds of a matrix product."""
@@ -88,18 +89,7 @@ class FilledTable:
     """
 
     def __init__(self, columns: Sequence[SparseColumns], weights: NDArray[np.float32]) -> None:
-        offsets = np.cumsum([0, *(len(column.codes) for column in columns)])
-        self._starts = np.array([c.starts + o for c, o in zip(columns, offsets[:-1], strict=True)])
-        self._codes = np.concatenate([column.codes for column in columns])
-        self._shares = np.concatenate([column.shares for column in columns])
-        per_row = np.array([column.per_row for column in columns])
-        cut = len(columns) - 1
-        while cut and per_row[cut:].prod(axis=0).mean() < LONG:
-            cut -= 1
-        self._cut = cut
-        # A row without numbers of one axis still combines those of the axes before it.
-        self._most = [max(1, most) for most in per_row.max(axis=1).tolist()]
-        self._weights = weights
+        self.numbers, self._weights = _Numbers.of(columns), weights
 
     def __call__(self, slab: Slab) -> NDArray[np.float32]:
         """The cells of a slab."""
@@ -107,26 +97,43 @@ class FilledTable:
         from thresher.relaxed.slab_kernels import fill_slab
 
         table = np.zeros(slab.shape, dtype=np.float32)
-        sizes = np.array(slab.shape, dtype=np.int64)
-        lows = np.array([indices.start for indices in slab.ranges], dtype=np.int64)
-        most = [min(numbers, size) for numbers, size in zip(self._most, slab.shape, strict=True)]
-        room = [math.prod(most[: self._cut]), math.prod(most[self._cut :])]
-        fill_slab(
-            self._starts,
-            self._codes,
-            self._shares,
-            lows,
-            sizes,
-            self._cut,
-            self._weights,
-            np.array(room),
-            table.reshape(-1),
-        )
+        axes = np.arange(len(slab.shape))
+        fill_slab(*self.numbers, axes, *_box(slab), self._weights, LONG, table.reshape(-1))
         return table
 
 
-class FilledAnswers(SubsetSums):
+class _Numbers(NamedTuple):
+    """The numbers of several features, one after another, as kernels take them."""
+
+    starts: NDArray[np.int64]
+    codes: NDArray[np.int32]
+    shares: NDArray[np.float32]
+    most: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, columns: Sequence[SparseColumns]) -> "_Numbers":
+        offsets = np.cumsum([0, *(len(column.codes) for column in columns)])
+        starts = np.array([c.starts + o for c, o in zip(columns, offsets[:-1], strict=True)])
+        return cls(
+            starts,
+            np.concatenate([column.codes for column in columns]),
+            np.concatenate([column.shares for column in columns]),
+            # A row without numbers of one axis still combines those of the axes before it.
+            np.maximum(1, np.diff(starts, axis=1).max(axis=1)),
+        )
+
+
+def _box(slab: Slab) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The first value of each axis that lies in a slab, and how many do."""
+    lows = np.array([indices.start for indices in slab.ranges], dtype=np.int64)
+    return lows, np.array(slab.shape, dtype=np.int64)
+
+
+class FilledAnswers:
     """The answers of D' to all consistent queries of a threshold, from the deviations of its rows.
+
+    The sums over fewer than all axes are kept from slab to slab, as long as their axes stay. So
+    walking in order is fastest, but the cells of a slab do not depend on the order.
 
     Args:
         sparse: D'.
@@ -137,31 +144,72 @@ class FilledAnswers(SubsetSums):
         sparse: D'.
     """
 
+    _box: tuple[NDArray[np.int64], NDArray[np.int64]]
+
     def __init__(self, sparse: SparseRows, schema: Schema, threshold: Threshold) -> None:
-        self.sparse, self._r = sparse, threshold.r
-        self._parts = [sparse.deviations(schema.index(name)) for name in threshold.features]
-        is_based = any(part.base.any() for part in self._parts)
-        super().__init__(threshold.k, least=0 if is_based else threshold.r)
-        self._table = cache(self._table_over)
+        from thresher.relaxed.slab_kernels import weights_of_sets
 
-    def term(self, axes: Axes, slab: Slab) -> Table:
-        """The products of deviations over some axes."""
-        if not axes:
-            return np.array(self._weights(axes).sum())
-        return self._table(axes)(slab)
+        self.sparse, self._k = sparse, threshold.k
+        parts = [sparse.deviations(schema.index(name)) for name in threshold.features]
+        coefficients = [coefficient(i, threshold.r) for i in range(self._k + 1)]
+        bases = np.array([part.base for part in parts], dtype=np.float64)
+        self._weights = weights_of_sets(bases, np.array(coefficients, dtype=np.float64))
+        self._whole = FilledTable([part.columns for part in parts], self._weights[-1])
+        shape = threshold.shape(schema)
+        self._heirs = np.array([_heir(chosen, shape) for chosen in range((1 << self._k) - 1)])
+        self._make_room(np.zeros(self._k, np.int64))
 
-    def _table_over(self, axes: Axes) -> FilledTable:
-        return FilledTable([self._parts[axis].columns for axis in axes], self._weights(axes))
+    def __call__(self, slab: Slab) -> Table:
+        """The cells of a slab."""
+        from thresher.relaxed.slab_kernels import fill_below
+        from thresher.tables.broadcast_kernels import add_lacking
 
-    def _weights(self, axes: Axes) -> NDArray[np.float32]:
-        """w_B of every row, over the number of rows."""
-        count = self.sparse.rows.count
-        sums = np.zeros((1 + self.k - len(axes), count))
-        sums[0] = 1.0 / count
-        for axis in set(range(self.k)) - set(axes):
-            sums[1:] += self._parts[axis].base * sums[:-1]
-        weights = [coefficient(len(axes) + j, self._r) for j in range(len(sums))]
-        return np.asarray(weights @ sums, dtype=np.float32)
+        lows, sizes = _box(slab)
+        if (sizes > self._room).any():
+            self._make_room(np.maximum(sizes, self._room))
+        moved = (lows != self._box[0]) | (sizes != self._box[1])
+        is_stale = (np.arange(len(self._heirs)) & int(moved @ (1 << np.arange(self._k)))) > 0
+        is_stale[0] = True
+        fill_below(
+            *self._whole.numbers,
+            lows,
+            sizes,
+            self._weights,
+            LONG,
+            self._heirs,
+            is_stale,
+            self._offsets,
+            self._sums,
+        )
+        self._box = (lows, sizes)
+        total, axes = self._whole(slab), range(self._k)
+        every = (1 << self._k) - 1
+        starts = [int(self._offsets[every ^ 1 << axis]) for axis in axes]
+        lacking = [
+            self._sums[start : start + total.size // size]
+            for start, size in zip(starts, slab.shape, strict=True)
+        ]
+        add_lacking(total, tuple(lacking), tuple(axes))
+        return total
+
+    def _make_room(self, sizes: NDArray[np.int64]) -> None:
+        """Room for the sums of slabs of up to these sizes; those that were there are lost."""
+        sets = range(len(self._heirs))
+        cells = [math.prod(sizes[axes_of(chosen, self._k)].tolist()) for chosen in sets]
+        self._room, self._offsets = sizes, np.cumsum([0, *cells[:-1]])
+        self._sums = np.empty(sum(cells), np.float32)
+        nowhere = np.full(self._k, -1)
+        self._box = (nowhere, nowhere)
+
+
+def axes_of(chosen: int, k: int) -> list[int]:
+    """The axes of a set that is written as a number with a bit for each."""
+    return [axis for axis in range(k) if chosen >> axis & 1]
+
+
+def _heir(chosen: int, shape: Sequence[int]) -> int:
+    """The shortest axis that a set lacks: to add its table to one with that axis is least work."""
+    return min((size, axis) for axis, size in enumerate(shape) if not chosen >> axis & 1)[1]
 
 
 class RowMarginals:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         Answers,
         AnswersOf,
         Marginals,
+        RememberedSums,
         Table,
         ThresholdTable,
         check_fits,
@@ -23,7 +24,8 @@ else:
             "thresher.tables.slabs": "MEMORY_CEILING Slab slabs_of",
             "thresher.tables.sparse": "SparseTable threshold_counts",
             "thresher.tables.threshold_table": (
-                "Answers AnswersOf Marginals Table ThresholdTable check_fits coefficient"
+                "Answers AnswersOf Marginals RememberedSums Table ThresholdTable check_fits "
+                "coefficient"
             ),
         },
     )
@@ -33,6 +35,7 @@ __all__ = [
     "Answers",
     "AnswersOf",
     "Marginals",
+    "RememberedSums",
     "Slab",
     "SparseTable",
     "Table",

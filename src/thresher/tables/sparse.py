@@ -6,7 +6,7 @@ summing axes out.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,14 @@ import numpy.typing as npt
 from thresher.errors import ResourceError
 from thresher.schema import View
 from thresher.tables.slabs import Slab
-from thresher.tables.threshold_table import Answers, Axes, Table, ThresholdTable, coefficient
+from thresher.tables.threshold_table import (
+    Answers,
+    Axes,
+    RememberedSums,
+    Table,
+    ThresholdTable,
+    coefficient,
+)
 
 MOST_CELLS = 2**63 - 1
 """The most cells of a table: the number of a cell must fit into 64 bits."""
@@ -187,12 +194,16 @@ class SparseMarginals:
         return self._tables[axes]
 
 
-def threshold_counts(table: SparseTable, r: int) -> Answers:
+def threshold_counts(
+    table: SparseTable, r: int, sums: RememberedSums | None = None, name: Hashable = None
+) -> Answers:
     """The counts of all consistent queries of an r-of-k threshold, for any slab.
 
     Args:
         table: The marginal table over its k features.
         r: How many of the k values must match.
+        sums: Where sums of its margins are remembered, if it is shared with other tables.
+        name: What tells this table and r from the others there.
 
     Example:
         >>> table = SparseTable.of_cells((2, 2), np.array([0, 3, 3]))
@@ -203,7 +214,7 @@ def threshold_counts(table: SparseTable, r: int) -> Answers:
     # The identity's partial sums stay below this, whatever the order of summation.
     weights = sum(math.comb(k, i) * abs(coefficient(i, r)) for i in range(r, k + 1))
     dtype = np.int32 if table.total * weights < 2**31 else np.int64
-    return ThresholdTable(SparseMarginals(table, dtype), k, r)
+    return ThresholdTable(SparseMarginals(table, dtype), k, r, sums, name)
 
 
 def _runs(ordered: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.intp]]:

@@ -9,9 +9,9 @@ least r of k events", with the events x_f = y_f.)
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -59,25 +59,68 @@ def coefficient(i: int, r: int) -> int:
     return (-1) ** (i - r) * math.comb(i - 1, r - 1) if i >= r else 0
 
 
-class SubsetSums(ABC):
-    """A table that is a sum of tables over subsets of its axes, one slab at a time.
-
-    Sums over axes that do not change from one slab to another are remembered, the latest first. So
-    walking in order is fastest, but the cells of a slab do not depend on the order.
+class RememberedSums:
+    """Sums of tables that are kept for other slabs, the latest first; several threads may share it.
 
     Args:
-        k: The number of axes.
-        least: How many axes the smallest subsets have.
+        most: The most cells that are kept; `MOST_REMEMBERED` if not given.
+
+    Example:
+        >>> sums = RememberedSums(most=3)
+        >>> for name in "ab":
+        ...     sums.keep(name, np.zeros(2))
+        >>> sums.get("a") is None, sums.get("b").size
+        (True, 2)
     """
 
-    def __init__(self, k: int, least: int) -> None:
-        self.k, self._least = k, least
-        self._remembered: OrderedDict[tuple[Axes, Axes, Slab], Table] = OrderedDict()
-        self._cells_remembered = 0
+    def __init__(self, most: int | None = None) -> None:
+        self._most = MOST_REMEMBERED if most is None else most
+        self._kept: OrderedDict[Hashable, Table] = OrderedDict()
+        self._cells, self._lock = 0, Lock()
 
-    @abstractmethod
-    def term(self, axes: Axes, slab: Slab) -> Table:
-        """The part of the table over `axes` that lies in `slab`, as a fresh array."""
+    def get(self, name: Hashable) -> Table | None:
+        """The sum of this name, if it is still there."""
+        with self._lock:
+            table = self._kept.get(name)
+            if table is not None:
+                self._kept.move_to_end(name)
+            return table
+
+    def keep(self, name: Hashable, table: Table) -> None:
+        """Keep a sum, and forget those that were last asked for the longest ago."""
+        with self._lock:
+            if table.size > self._most or name in self._kept:
+                return
+            self._kept[name] = table
+            self._cells += table.size
+            while self._cells > self._most:
+                self._cells -= self._kept.popitem(last=False)[1].size
+
+
+class ThresholdTable:
+    """The table of all consistent queries of an r-of-k threshold, one slab at a time.
+
+    It is a sum of marginals. Sums over axes that do not change from one slab to another are
+    remembered. So walking in order is fastest, but the cells of a slab do not depend on the order.
+
+    Args:
+        marginals: The marginal tables over subsets of the threshold's k axes.
+        k: The number of axes.
+        r: How many of the k values must match.
+        sums: Where sums are remembered, if it is shared with other tables.
+        name: What tells this table from the others there.
+    """
+
+    def __init__(
+        self,
+        marginals: Marginals,
+        k: int,
+        r: int,
+        sums: RememberedSums | None = None,
+        name: Hashable = None,
+    ) -> None:
+        self.marginals, self.k, self.r = marginals, k, r
+        self._sums, self._name = sums or RememberedSums(), name
 
     def __call__(self, slab: Slab) -> Table:
         """The cells of a slab."""
@@ -89,8 +132,8 @@ class SubsetSums(ABC):
         Each A other than the largest is visited once: through the first free axis that it lacks.
         """
         axes = chosen + free
-        total = self.term(axes, slab.onto(axes))
-        if len(axes) > self._least:
+        total = self._term(axes, slab.onto(axes))
+        if len(axes) > self.r:
             lacking = [
                 self._recalled(slab, chosen + free[:i], free[i + 1 :]) for i in range(len(free))
             ]
@@ -98,41 +141,21 @@ class SubsetSums(ABC):
             add(total, lacking, [axes.index(axis) for axis in free])
         return total
 
-    def _recalled(self, slab: Slab, chosen: Axes, free: Axes) -> Table:
-        """The same sum, taken from an earlier slab if one had it too."""
-        key = (chosen, free, slab.onto(chosen + free))
-        table = self._remembered.get(key)
-        if table is not None:
-            self._remembered.move_to_end(key)
-            return table
-        table = self._sum(slab, chosen, free)
-        if table.size <= MOST_REMEMBERED:
-            self._remembered[key] = table
-            self._cells_remembered += table.size
-        while self._cells_remembered > MOST_REMEMBERED:
-            self._cells_remembered -= self._remembered.popitem(last=False)[1].size
-        return table
-
-
-class ThresholdTable(SubsetSums):
-    """The table of all consistent queries of an r-of-k threshold, one slab at a time.
-
-    Args:
-        marginals: The marginal tables over subsets of the threshold's k axes.
-        k: The number of axes.
-        r: How many of the k values must match.
-    """
-
-    def __init__(self, marginals: Marginals, k: int, r: int) -> None:
-        super().__init__(k, least=r)
-        self.marginals, self.r = marginals, r
-
-    def term(self, axes: Axes, slab: Slab) -> Table:
+    def _term(self, axes: Axes, slab: Slab) -> Table:
         """A marginal, times its weight."""
         table = self.marginals.marginal(axes, slab)
         weight = coefficient(len(axes), self.r)
         if weight != 1:
             table *= weight
+        return table
+
+    def _recalled(self, slab: Slab, chosen: Axes, free: Axes) -> Table:
+        """The same sum, taken from an earlier slab if one had it too."""
+        name = (self._name, chosen, free, slab.onto(chosen + free))
+        table = self._sums.get(name)
+        if table is None:
+            table = self._sum(slab, chosen, free)
+            self._sums.keep(name, table)
         return table
 
 
