@@ -64,7 +64,8 @@ class Threshold:
 
     def shape(self, schema: Schema) -> tuple[int, ...]:
         """The shape of the table of all its consistent queries."""
-        return tuple(schema[name].size for name in self.features)
+        sizes = schema.all_sizes
+        return tuple(sizes[schema.index(name)] for name in self.features)
 
     def query_count(self, schema: Schema) -> int:
         """The number of its consistent queries, exactly."""

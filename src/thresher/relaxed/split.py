@@ -13,6 +13,7 @@ no large terms cancel. The identity also holds for numbers outside the simplex.
 """
 
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from math import prod
 
 from thresher.tables.slabs import SLAB_CELLS
@@ -35,7 +36,7 @@ class TableSplit:
     trailing: tuple[int, ...]
     r: int
 
-    @property
+    @cached_property
     def terms(self) -> range:
         """The i of the sum: at least i leading features match, and exactly r - i trailing ones."""
         return range(max(1, self.r - len(self.trailing)), min(len(self.leading), self.r) + 1)
@@ -67,7 +68,7 @@ class TableSplit:
         """Number of leading and of trailing cells."""
         return prod(self.leading), prod(self.trailing)
 
-    @property
+    @cached_property
     def cost(self) -> int:
         """Work for each row, in multiply-adds of a matrix product."""
         leading, trailing = self.cells
@@ -80,6 +81,7 @@ class TableSplit:
         return len(self.terms) * leading * trailing + _GROUP_CELL_COST * group_work
 
 
+@lru_cache(maxsize=1 << 12)
 def split_table(shape: tuple[int, ...], r: int) -> TableSplit:
     """Split a table's features where the work is least.
 

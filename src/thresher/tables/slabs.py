@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from thresher.errors import ParameterError
 
@@ -32,12 +33,12 @@ class Slab:
     table: tuple[int, ...]
     ranges: tuple[range, ...]
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """The shape of the box."""
         return tuple(len(indices) for indices in self.ranges)
 
-    @property
+    @cached_property
     def first(self) -> int:
         """The place of the first cell in the whole table, in C order."""
         place = 0
@@ -50,7 +51,7 @@ class Slab:
         """What picks the box out of the whole table."""
         return tuple(slice(indices.start, indices.stop) for indices in self.ranges)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """The number of cells."""
         return math.prod(self.shape)
