@@ -31,6 +31,9 @@ MOST_REMEMBERED = MEMORY_CEILING // 64
 A table over k features has about 2^k such sums, so for large k not all of them fit.
 """
 
+SMALL = 1 << 16
+"""Slabs of at most so many cells are remembered whole."""
+
 WORTH_COMPILING = 1 << 16
 """In tables of so many cells, a compiled kernel adds up. To load it takes half a second."""
 
@@ -124,7 +127,10 @@ class ThresholdTable:
 
     def __call__(self, slab: Slab) -> Table:
         """The cells of a slab."""
-        return self._sum(slab, chosen=(), free=tuple(range(self.k)))
+        every = tuple(range(self.k))
+        if slab.size <= SMALL:
+            return self._recalled(slab, (), every).copy()
+        return self._sum(slab, (), every)
 
     def _sum(self, slab: Slab, chosen: Axes, free: Axes) -> Table:
         """Σ over all A with chosen ⊆ A ⊆ chosen ∪ free, as a table over chosen ∪ free.
