@@ -1,18 +1,25 @@
 """Slabs filled from few numbers of each row of D', against matrix products."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import thresher.relaxed.slab_kernels as kernels
 import thresher.relaxed.slab_marginals as module
 from thresher.queries import Threshold
 from thresher.relaxed.heavy_cells import SparseRows
 from thresher.relaxed.row_answers import row_table
 from thresher.relaxed.rows import RelaxedRows
-from thresher.relaxed.slab_marginals import FilledAnswers, FilledTable, filling_takes_less
+from thresher.relaxed.slab_marginals import (
+    FilledAnswers,
+    FilledTable,
+    filling_takes_less,
+    has_few_sets,
+)
 from thresher.relaxed.tables import threshold_table
 from thresher.schema import IntegerRange, Schema
 from thresher.tables import slabs_of
@@ -120,3 +127,80 @@ def test_rows_without_numbers_of_one_axis_take_no_room_of_others():
         whole = threshold_table(rows, schema, threshold)
         for slab in slabs_of(whole.shape, 3_000):
             assert table(slab) == pytest.approx(whole[slab.index], abs=1e-6)
+
+
+def based(*sizes, rows=9):
+    """D' in which most values of a row have the same share, and a threshold over all features."""
+    schema = schema_of(*sizes)
+    source = np.random.default_rng(3)
+    blocks = []
+    for size in sizes:
+        block = np.full((size, rows), 0.5 / size)
+        block[source.integers(size, size=rows), np.arange(rows)] += 0.5
+        blocks.append(block)
+    return schema, RelaxedRows(np.concatenate(blocks).astype(np.float32), sizes)
+
+
+def test_an_interrupted_call_leaves_nothing_behind(monkeypatch):
+    schema, rows = based(50, 40, 40)
+    threshold = Threshold(schema.names, 2)
+    whole = threshold_table(rows, schema, threshold)
+    table = row_table(rows, schema, threshold)
+    assert isinstance(table, FilledAnswers)
+    first, second, *_ = slabs_of(whole.shape, 3_000)
+    table(first)
+    fill = kernels.fill_below
+
+    def interrupted(*arguments):
+        fill(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(kernels, "fill_below", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        table(second)
+    monkeypatch.setattr(kernels, "fill_below", fill)
+    assert table(first) == pytest.approx(whole[first.index], abs=1e-6)
+
+
+def test_several_threads_may_share_it():
+    schema, rows = based(50, 40, 40)
+    threshold = Threshold(schema.names, 1)
+    whole = threshold_table(rows, schema, threshold)
+    table = row_table(rows, schema, threshold)
+    slabs = [*slabs_of(whole.shape, 1_500)] * 4
+    with ThreadPoolExecutor(4) as pool:
+        for slab, found in zip(slabs, pool.map(table, slabs), strict=True):
+            assert found == pytest.approx(whole[slab.index], abs=1e-6)
+
+
+def test_what_all_cells_share_is_added_up_with_all_digits():
+    schema, rows = based(9, 90, 90, rows=20_000)
+    threshold = Threshold(schema.names, 1)
+    table = row_table(rows, schema, threshold)
+    assert isinstance(table, FilledAnswers)
+    [slab] = slabs_of(threshold.shape(schema))
+    none = [1.0 - rows.block(axis).astype(np.float64) for axis in range(3)]
+    exact = 1.0 - np.einsum("ar,br,cr->abc", *none, optimize=True) / rows.count
+    assert np.abs(table(slab) - exact).max() < 4e-6  # 1e-5 if float32 is added up one by one
+
+
+@pytest.mark.parametrize(
+    ("size", "k", "r", "is_based", "few"),
+    [(2, 20, 19, False, True), (4, 12, 11, False, True), (7, 6, 1, True, True),
+     (8, 7, 6, True, False)],
+)  # fmt: skip
+def test_only_sets_of_axes_that_count_are_kept(size, k, r, is_based, few):
+    """Without bases, those of fewer than r axes do not; with bases, all 2^k do."""
+    sizes = (size,) * k
+    schema = Schema(IntegerRange(name=f"f{i}", low=0, high=size - 1, nulls=0) for i in range(k))
+    columns = np.zeros((k * size, 3), np.float32)
+    columns[::size] = 1.0
+    if is_based:
+        columns[:] = 0.1 / size
+        columns[::size] += 0.9
+    rows = RelaxedRows(columns, sizes)
+    threshold = Threshold(schema.names, r)
+    assert has_few_sets(SparseRows(rows), schema, threshold) is few
+    table = row_table(rows, schema, threshold)
+    assert isinstance(table, FilledAnswers) is few
+    assert table(next(iter(slabs_of(threshold.shape(schema))))).max() <= 1.0 + 1e-5

@@ -36,10 +36,11 @@ def test_the_kernel_adds_as_numpy_does_to_the_last_bit(chosen, kind, chunk, seed
     assert np.array_equal(total, expected)
 
 
-@pytest.mark.parametrize("most", [0, 3, 20, 10**6])
+@pytest.mark.parametrize("small", [0, 1 << 16])
+@pytest.mark.parametrize("most", [0, 270, 1_000, 10**6])
 @pytest.mark.parametrize("r", [1, 2, 3])
 def test_what_is_remembered_changes_no_cell_in_whatever_order_slabs_are_asked_for(
-    r, most, monkeypatch
+    r, most, small, monkeypatch
 ):
     shape = (3, 2, 4, 2)
     source = np.random.default_rng(r)
@@ -47,6 +48,7 @@ def test_what_is_remembered_changes_no_cell_in_whatever_order_slabs_are_asked_fo
     [whole] = slabs_of(shape)
     expected = threshold_counts(sparse, r)(whole).reshape(-1)
     monkeypatch.setattr(module, "MOST_REMEMBERED", most)
+    monkeypatch.setattr(module, "SMALL", small)
     monkeypatch.setattr(module, "WORTH_COMPILING", 1)
     counts = threshold_counts(sparse, r)
     slabs = [*slabs_of(shape, 6)]
@@ -54,3 +56,24 @@ def test_what_is_remembered_changes_no_cell_in_whatever_order_slabs_are_asked_fo
         here = slabs[slab]
         found = counts(here).reshape(-1)
         assert np.array_equal(found, expected[here.first : here.first + here.size])
+
+
+def test_sums_are_kept_within_bounds_however_small_they_are():
+    sums = module.RememberedSums(most=10 * module.OVERHEAD)
+    for name in range(1_000):
+        sums.keep(name, np.zeros(1))
+    assert sum(sums.get(name) is not None for name in range(1_000)) == 9
+    sums.keep("large", np.zeros(10 * module.OVERHEAD))
+    assert sums.get("large") is None
+    assert sums.get(999) is not None
+
+
+def test_an_interruption_makes_room_smaller_at_most_until_it_is_empty():
+    sums = module.RememberedSums(most=3 * module.OVERHEAD)
+    sums._cells = 10**9  # as if many sums had been forgotten and not taken off
+    for name in "abc":
+        sums.keep(name, np.zeros(1))
+    assert sums.get("c") is not None
+    sums.keep("d", np.zeros(1))
+    assert sums.get("c") is not None
+    assert sums.get("d") is not None

@@ -14,7 +14,12 @@ from thresher.relaxed.heavy_cells import SparseRows
 from thresher.relaxed.marginal import MarginalOnRows, WalkedTable
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.selected import SelectedQueries, answers
-from thresher.relaxed.slab_marginals import FilledAnswers, RowMarginals, filling_takes_less
+from thresher.relaxed.slab_marginals import (
+    FilledAnswers,
+    RowMarginals,
+    filling_takes_less,
+    has_few_sets,
+)
 from thresher.relaxed.surrogate import threshold_by_counting
 from thresher.schema import Schema
 from thresher.tables.threshold_table import Answers, ThresholdTable, coefficient
@@ -68,7 +73,11 @@ def row_table(
         return MarginalOnRows(sparse, schema, threshold)
     weight = sum(comb(k, i) * abs(coefficient(i, r)) for i in range(r, k + 1))
     features = [schema.index(name) for name in threshold.features]
-    if weight <= HEAVIEST_SUM and filling_takes_less(sparse, features):
+    if (
+        weight <= HEAVIEST_SUM
+        and filling_takes_less(sparse, features)
+        and has_few_sets(sparse, schema, threshold)
+    ):
         return FilledAnswers(sparse, schema, threshold)
     # Of the marginals, one has the full size. So they take less work than r products of that size.
     if weight <= HEAVIEST_SUM and r > 1:

@@ -177,43 +177,34 @@ def _fill_few(
 
 
 @njit(reorder=False)
-def weights_of_sets(bases: Array, coefficients: Array) -> Array:
-    """w_B of every row, over the number of rows, for every set B of axes (sets × rows).
+def weights_of_sets(bases: Array, coefficients: Array, members: Array) -> Array:
+    """w_B of every row, over the number of rows, for some sets B of axes (sets × rows).
 
     Args:
         bases: The share c of each axis and row.
         coefficients: What the marginals over 0, 1, …, k features are multiplied by.
+        members: Whether each set has each axis (sets × axes).
     """
     k, rows = bases.shape
-    weights = np.empty((1 << k, rows), np.float32)
+    weights = np.empty((members.shape[0], rows), np.float32)
     sums = np.empty(k + 1)
-    for row in range(rows):
-        for chosen in range(1 << k):
-            size = 0
+    for chosen in range(members.shape[0]):
+        size = members[chosen].sum()
+        for row in range(rows):
             sums[:] = 0.0
             sums[0] = 1.0 / rows
+            most = 0
             for axis in range(k):
-                if chosen >> axis & 1:
-                    size += 1
+                if members[chosen, axis] or bases[axis, row] == 0:
                     continue
-                for j in range(k, 0, -1):
+                most += 1
+                for j in range(most, 0, -1):
                     sums[j] += bases[axis, row] * sums[j - 1]
             total = 0.0
-            for j in range(k - size + 1):
+            for j in range(most + 1):
                 total += coefficients[size + j] * sums[j]
             weights[chosen, row] = total
     return weights
-
-
-@njit(reorder=False)
-def _axes_of(chosen: int, k: int) -> Array:
-    axes = np.empty(k, np.int64)
-    number = 0
-    for axis in range(k):
-        if chosen >> axis & 1:
-            axes[number] = axis
-            number += 1
-    return axes[:number]
 
 
 @njit(reorder=False)
@@ -235,16 +226,17 @@ def fill_below(
     sizes: Array,
     weights: Array,
     long: int,
+    members: Array,
     heirs: Array,
+    lacks: Array,
     is_stale: Array,
     offsets: Array,
     sums: Array,
 ) -> None:
-    """The sums over all proper sets B of axes, each of which adds to one set with one axis more.
+    """The sums over some sets B of axes, each of which adds to one set with one axis more.
 
-    A set of axes is a number with a bit for each of them. Its table is filled from its own products
-    and those tables of fewer axes that name it as their heir. So the tables that lack one axis
-    together have every product once.
+    The table of a set is filled from its own products and from those tables of fewer axes whose
+    heir it is. So the tables that lack one axis together have every product once.
 
     Args:
         starts: As those of `fill_slab`, like what is not explained here.
@@ -255,35 +247,35 @@ def fill_below(
         sizes: See there.
         weights: w_B of every row (sets × rows).
         long: See there.
-        heirs: For each set, the axis that its heir has more.
+        members: Whether each set has each axis (sets × axes). Sets of fewer axes come first.
+        heirs: For each set, the place of the set that it adds to.
+        lacks: The axis that it lacks there.
         is_stale: Whether the table of a set has changed since the last slab.
         offsets: Where the table of each set begins in `sums`.
         sums: The tables, one after another.
     """
-    k = sizes.size
-    for number in range(k):
-        for chosen in range((1 << k) - 1):
-            axes = _axes_of(chosen, k)
-            if axes.size != number or not is_stale[chosen]:
-                continue
-            cells = 1
-            for axis in axes:
-                cells *= sizes[axis]
-            table = sums[offsets[chosen] : offsets[chosen] + cells]
-            table[:] = 0.0
-            if number == 0:
-                table[0] = weights[0].sum()
-                continue
-            row_weights = weights[chosen]
-            if number <= 3:
-                _fill_few(starts, codes, shares, axes, lows, sizes, row_weights, table)
-            else:
-                fill_slab(starts, codes, shares, most, axes, lows, sizes, row_weights, long, table)
-            after = cells
-            for axis in axes:
-                after //= sizes[axis]
-                child = chosen ^ (1 << axis)
-                if heirs[child] == axis:
-                    begin = offsets[child]
-                    part = sums[begin : begin + cells // sizes[axis]]
-                    _add_lacking(table, part, sizes[axis], after)
+    for chosen in range(heirs.size):
+        if not is_stale[chosen]:
+            continue
+        axes = np.flatnonzero(members[chosen])
+        cells = 1
+        for axis in axes:
+            cells *= sizes[axis]
+        table = sums[offsets[chosen] : offsets[chosen] + cells]
+        table[:] = 0.0
+        if axes.size == 0:
+            total = 0.0
+            for row in range(weights.shape[1]):
+                total += weights[chosen, row]
+            table[0] = total
+        elif axes.size <= 3:
+            _fill_few(starts, codes, shares, axes, lows, sizes, weights[chosen], table)
+        else:
+            fill_slab(starts, codes, shares, most, axes, lows, sizes, weights[chosen], long, table)
+        for child in range(chosen):
+            if heirs[child] == chosen:
+                axis, after = lacks[child], 1
+                for later in axes:
+                    after *= sizes[later] if later > axis else 1
+                part = sums[offsets[child] : offsets[child] + cells // sizes[axis]]
+                _add_lacking(table, part, sizes[axis], after)

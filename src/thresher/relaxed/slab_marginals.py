@@ -13,7 +13,9 @@ which is a sum of tables that are filled from the deviations alone.
 
 import math
 from collections.abc import Sequence
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +37,9 @@ LONG = 32
 SMALLEST_FILLED = 1 << 16
 """Smaller tables take milliseconds either way, and a product needs no compiled kernel."""
 
+MOST_SETS = 1 << 6
+"""The most sets of axes that sums are kept of: all of six features, and without bases more."""
+
 
 def filling_takes_less(sparse: SparseRows, features: Sequence[int]) -> bool:
     """Whether a table takes less work from deviations than by a matrix product.
@@ -53,6 +58,18 @@ def filling_takes_less(sparse: SparseRows, features: Sequence[int]) -> bool:
         [sparse.deviations(f).columns.per_row for f in features], axis=0, dtype=np.float64
     )
     return ADD_TO_CELL * float(combinations.sum()) < sparse.rows.count * float(cells)
+
+
+def has_few_sets(sparse: SparseRows, schema: Schema, threshold: Threshold) -> bool:
+    """Whether the sums over sets of axes that `FilledAnswers` keeps are few.
+
+    Args:
+        sparse: D'.
+        schema: The features of D'.
+        threshold: The threshold.
+    """
+    least, k = _least_axes(sparse, schema, threshold), threshold.k
+    return sum(math.comb(k, size) for size in range(least, k + 1)) <= MOST_SETS
 
 
 def walking_work(shape: Sequence[int], rows: int) -> float:
@@ -144,20 +161,21 @@ class FilledAnswers:
         sparse: D'.
     """
 
-    _box: tuple[NDArray[np.int64], NDArray[np.int64]]
-
     def __init__(self, sparse: SparseRows, schema: Schema, threshold: Threshold) -> None:
         from thresher.relaxed.slab_kernels import weights_of_sets
 
-        self.sparse, self._k = sparse, threshold.k
+        self.sparse = sparse
+        self._sets = _sets_of(threshold.shape(schema), _least_axes(sparse, schema, threshold))
         parts = [sparse.deviations(schema.index(name)) for name in threshold.features]
-        coefficients = [coefficient(i, threshold.r) for i in range(self._k + 1)]
-        bases = np.array([part.base for part in parts], dtype=np.float64)
-        self._weights = weights_of_sets(bases, np.array(coefficients, dtype=np.float64))
+        coefficients = [coefficient(i, threshold.r) for i in range(threshold.k + 1)]
+        self._weights = weights_of_sets(
+            np.array([part.base for part in parts], dtype=np.float64),
+            np.array(coefficients, dtype=np.float64),
+            np.vstack((self._sets.members, np.ones(threshold.k, dtype=np.bool_))),
+        )
         self._whole = FilledTable([part.columns for part in parts], self._weights[-1])
-        shape = threshold.shape(schema)
-        self._heirs = np.array([_heir(chosen, shape) for chosen in range((1 << self._k) - 1)])
-        self._make_room(np.zeros(self._k, np.int64))
+        # Taken out while in use: another thread, or a call after an interruption, begins anew.
+        self._kept: list[_KeptSums] = []
 
     def __call__(self, slab: Slab) -> Table:
         """The cells of a slab."""
@@ -165,51 +183,96 @@ class FilledAnswers:
         from thresher.tables.broadcast_kernels import add_lacking
 
         lows, sizes = _box(slab)
-        if (sizes > self._room).any():
-            self._make_room(np.maximum(sizes, self._room))
-        moved = (lows != self._box[0]) | (sizes != self._box[1])
-        is_stale = (np.arange(len(self._heirs)) & int(moved @ (1 << np.arange(self._k)))) > 0
-        is_stale[0] = True
+        try:
+            kept = self._kept.pop()
+        except IndexError:
+            kept = _KeptSums.of(self._sets.members, sizes)
+        if (sizes > kept.room).any():
+            kept = _KeptSums.of(self._sets.members, np.maximum(sizes, kept.room))
+        moved = (lows != kept.lows) | (sizes != kept.sizes)
         fill_below(
             *self._whole.numbers,
             lows,
             sizes,
             self._weights,
             LONG,
-            self._heirs,
-            is_stale,
-            self._offsets,
-            self._sums,
+            *self._sets,
+            (self._sets.members & moved).any(axis=1) | kept.is_new,
+            kept.offsets,
+            kept.sums,
         )
-        self._box = (lows, sizes)
-        total, axes = self._whole(slab), range(self._k)
-        every = (1 << self._k) - 1
-        starts = [int(self._offsets[every ^ 1 << axis]) for axis in axes]
-        lacking = [
-            self._sums[start : start + total.size // size]
-            for start, size in zip(starts, slab.shape, strict=True)
-        ]
-        add_lacking(total, tuple(lacking), tuple(axes))
+        total = self._whole(slab)
+        lacking = {
+            int(axis): kept.sums[start : start + total.size // slab.shape[axis]]
+            for heir, axis, start in zip(
+                self._sets.heirs, self._sets.lacks, kept.offsets, strict=True
+            )
+            if heir == len(self._sets.heirs)
+        }
+        add_lacking(total, tuple(lacking.values()), tuple(lacking))
+        self._kept.append(replace(kept, lows=lows, sizes=sizes, is_new=False))
         return total
 
-    def _make_room(self, sizes: NDArray[np.int64]) -> None:
-        """Room for the sums of slabs of up to these sizes; those that were there are lost."""
-        sets = range(len(self._heirs))
-        cells = [math.prod(sizes[axes_of(chosen, self._k)].tolist()) for chosen in sets]
-        self._room, self._offsets = sizes, np.cumsum([0, *cells[:-1]])
-        self._sums = np.empty(sum(cells), np.float32)
-        nowhere = np.full(self._k, -1)
-        self._box = (nowhere, nowhere)
+
+class _Sets(NamedTuple):
+    """The sets of axes, but for that of all, over which there are sums, as kernels take them."""
+
+    members: NDArray[np.bool_]
+    heirs: NDArray[np.int64]
+    lacks: NDArray[np.int64]
 
 
-def axes_of(chosen: int, k: int) -> list[int]:
-    """The axes of a set that is written as a number with a bit for each."""
-    return [axis for axis in range(k) if chosen >> axis & 1]
+@lru_cache(maxsize=1 << 10)
+def _sets_of(shape: tuple[int, ...], least: int) -> _Sets:
+    """The sets of at least so many axes of a table."""
+    k = len(shape)
+    sets = [axes for size in range(least, k + 1) for axes in combinations(range(k), size)]
+    places = {axes: place for place, axes in enumerate(sets)}
+    # To add a table to one with one axis more is least work if that is the shortest it lacks.
+    lacks = [min((shape[a], a) for a in range(k) if a not in axes)[1] for axes in sets[:-1]]
+    heirs = [
+        places[tuple(sorted((*axes, axis)))] for axes, axis in zip(sets[:-1], lacks, strict=True)
+    ]
+    members = [[axis in axes for axis in range(k)] for axes in sets[:-1]]
+    return _Sets(
+        np.array(members, dtype=np.bool_).reshape(-1, k),
+        np.array(heirs, dtype=np.int64),
+        np.array(lacks, dtype=np.int64),
+    )
 
 
-def _heir(chosen: int, shape: Sequence[int]) -> int:
-    """The shortest axis that a set lacks: to add its table to one with that axis is least work."""
-    return min((size, axis) for axis, size in enumerate(shape) if not chosen >> axis & 1)[1]
+def _least_axes(sparse: SparseRows, schema: Schema, threshold: Threshold) -> int:
+    """Sets of fewer axes have no weight: if no row has a base, those of fewer than r."""
+    parts = (sparse.deviations(schema.index(name)) for name in threshold.features)
+    return 0 if any(part.base.any() for part in parts) else threshold.r
+
+
+@dataclass(frozen=True, eq=False)
+class _KeptSums:
+    """Sums over sets of axes, of the slab that was looked at last.
+
+    Attributes:
+        room: The largest slab that they have room for.
+        offsets: Where the sums over each set begin.
+        sums: All sums.
+        lows: Where that slab begins.
+        sizes: How large it is.
+        is_new: Whether there was none.
+    """
+
+    room: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    sums: NDArray[np.float32]
+    lows: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    is_new: bool = True
+
+    @classmethod
+    def of(cls, members: NDArray[np.bool_], room: NDArray[np.int64]) -> "_KeptSums":
+        """Room for slabs of up to some size."""
+        cells = np.where(members, room, 1).prod(axis=1)
+        sums = np.empty(cells.sum(), np.float32)
+        return cls(room, np.cumsum(cells) - cells, sums, room, room)
 
 
 class RowMarginals:

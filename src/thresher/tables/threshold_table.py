@@ -31,8 +31,11 @@ MOST_REMEMBERED = MEMORY_CEILING // 64
 A table over k features has about 2^k such sums, so for large k not all of them fit.
 """
 
+OVERHEAD = 256
+"""What a sum that is remembered takes beyond its cells, in cells: its name and the array's head."""
+
 SMALL = 1 << 16
-"""Slabs of at most so many cells are remembered whole."""
+"""Of a table of at most so many cells, whole slabs are remembered, and no sums over fewer axes."""
 
 WORTH_COMPILING = 1 << 16
 """In tables of so many cells, a compiled kernel adds up. To load it takes half a second."""
@@ -66,10 +69,11 @@ class RememberedSums:
     """Sums of tables that are kept for other slabs, the latest first; several threads may share it.
 
     Args:
-        most: The most cells that are kept; `MOST_REMEMBERED` if not given.
+        most: The most cells that are kept; `MOST_REMEMBERED` if not given. Every sum counts as
+            `OVERHEAD` cells more than it has.
 
     Example:
-        >>> sums = RememberedSums(most=3)
+        >>> sums = RememberedSums(most=300)
         >>> for name in "ab":
         ...     sums.keep(name, np.zeros(2))
         >>> sums.get("a") is None, sums.get("b").size
@@ -92,12 +96,15 @@ class RememberedSums:
     def keep(self, name: Hashable, table: Table) -> None:
         """Keep a sum, and forget those that were last asked for the longest ago."""
         with self._lock:
-            if table.size > self._most or name in self._kept:
+            if table.size + OVERHEAD > self._most or name in self._kept:
                 return
+            # Counted first: an interruption may leave the number too large, never too small.
+            self._cells += table.size + OVERHEAD
             self._kept[name] = table
-            self._cells += table.size
-            while self._cells > self._most:
-                self._cells -= self._kept.popitem(last=False)[1].size
+            while self._cells > self._most and len(self._kept) > 1:
+                self._cells -= self._kept.popitem(last=False)[1].size + OVERHEAD
+            if len(self._kept) == 1:
+                self._cells = table.size + OVERHEAD
 
 
 class ThresholdTable:
@@ -128,7 +135,7 @@ class ThresholdTable:
     def __call__(self, slab: Slab) -> Table:
         """The cells of a slab."""
         every = tuple(range(self.k))
-        if slab.size <= SMALL:
+        if math.prod(slab.table) <= SMALL:
             return self._recalled(slab, (), every).copy()
         return self._sum(slab, (), every)
 
@@ -140,9 +147,8 @@ class ThresholdTable:
         axes = chosen + free
         total = self._term(axes, slab.onto(axes))
         if len(axes) > self.r:
-            lacking = [
-                self._recalled(slab, chosen + free[:i], free[i + 1 :]) for i in range(len(free))
-            ]
+            part = self._sum if math.prod(slab.table) <= SMALL else self._recalled
+            lacking = [part(slab, chosen + free[:i], free[i + 1 :]) for i in range(len(free))]
             add = _add_compiled if math.prod(slab.table) >= WORTH_COMPILING else _add
             add(total, lacking, [axes.index(axis) for axis in free])
         return total
