@@ -51,6 +51,15 @@ def test_r_of_k_thresholds_get_residuals_of_few_features_and_no_rounds():
     assert (plan.one_way, plan.rounds) == ((), 0)
 
 
+@pytest.mark.parametrize(("r", "rho", "rounds"), [(2, RHO, 15), (2, RHO / 80, 0), (1, RHO, 0)])
+def test_rounds_follow_tables_of_few_features_if_there_is_little_noise(r, rho, rounds):
+    """And if answers count what more features have in common more than once."""
+    plan = make_plan(N, rho, th.Workload.random(SCHEMA, 4, r, size=64, seed=0))
+    assert {table.k for table in plan.workload_tables} == {2}
+    assert plan.rounds == rounds
+    assert plan.rounds_rho * len(plan.workload_tables) == plan.workload_rho * rounds
+
+
 def test_tables_of_many_features_are_measured_one_by_one():
     binary = th.Schema(th.IntegerRange(name=f"f{i}", low=0, high=1, nulls=0) for i in range(16))
     plan = make_plan(N, Fraction(1), th.Workload(binary, [th.Threshold(binary.names)]))

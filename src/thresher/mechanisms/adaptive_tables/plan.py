@@ -59,6 +59,10 @@ SELECTION_SHARE = Fraction(1, 3)
 with 1/4 a needed table was now and then not selected (0.05 in one of three fits).
 """
 
+TABLES_PER_ROUND = 6
+"""Where rounds follow tables of few features, one is made for six tables, and gets as much as one.
+"""
+
 OTHERS_PART = Fraction(1, 100)
 """Where residuals are measured, the features outside the workload get a hundredth."""
 
@@ -164,6 +168,8 @@ def make_plan(
         shares = _jointly(len(tables), measured.too_large, len(one_way))
         if measured.leave_the_rest:
             shares = _half_for_rounds(shares, n * sqrt(float(rho)), rounds)
+        elif measured.need_rounds(n, rho):
+            shares = replace(shares, rounds=shares.rounds + ceil(len(tables) / TABLES_PER_ROUND))
     elif measured is not None and tables:
         shares = _one_by_one(len(tables), measured.too_large)
     else:
