@@ -21,8 +21,11 @@ MECHANISMS = {
     "rap": th.RAP(epsilon=5.0, rounds=3, queries_per_round=4, synthetic_rows=40),
     "rap, not adaptive": th.RAP(epsilon=5.0, rounds=1, queries_per_round=20_000, synthetic_rows=20),
     "tables": th.AdaptiveTables(epsilon=5.0, delta=1e-6, rounds=3, synthetic_rows=40),
-    "tables, one by one": th.AdaptiveTables(
+    "tables, few features": th.AdaptiveTables(
         epsilon=0.2, delta=1e-6, workload_tables=True, synthetic_rows=40
+    ),
+    "tables, rounds only": th.AdaptiveTables(
+        epsilon=0.2, delta=1e-6, workload_tables=False, synthetic_rows=40
     ),
     "gaussian_joint": th.GaussianJoint(epsilon=5.0),
     "gaussian_per_query": th.GaussianPerQuery(epsilon=5.0),

@@ -40,14 +40,24 @@ def test_marginals_that_are_all_measured_get_nearly_everything(size):
     }
 
 
-def test_r_of_k_thresholds_get_their_tables_one_by_one_with_one_way_tables_and_rounds():
+def test_r_of_k_thresholds_get_residuals_of_few_features_and_no_rounds():
+    """A hundredth is for the feature that no threshold names."""
     work = th.Workload.random(SCHEMA, 3, 1, size=64, seed=0)
-    plan = make_plan(N, RHO, work)
-    assert plan.workload_tables
-    assert plan.residuals is None
-    assert plan.workload_rho >= RHO * 2 / 3
-    assert 0 < plan.other_one_way_rho * 7 <= plan.one_way_rho or not plan.other_one_way
-    assert plan.rounds > 0
+    plan = make_plan(N, RHO, th.Workload(SCHEMA, [t for t in work if "income" not in t.features]))
+    assert {table.k for table in plan.workload_tables} == {2}
+    assert {marginal.k for marginal in plan.residuals.marginals} == {1, 2}
+    assert [table.features for table in plan.other_one_way] == [("income",)]
+    assert plan.workload_rho == RHO * 100 / 101
+    assert (plan.one_way, plan.rounds) == ((), 0)
+
+
+@pytest.mark.parametrize(("r", "rho", "rounds"), [(2, RHO, 15), (2, RHO / 80, 0), (1, RHO, 0)])
+def test_rounds_follow_tables_of_few_features_if_there_is_little_noise(r, rho, rounds):
+    """And if answers count what more features have in common more than once."""
+    plan = make_plan(N, rho, th.Workload.random(SCHEMA, 4, r, size=64, seed=0))
+    assert {table.k for table in plan.workload_tables} == {2}
+    assert plan.rounds == rounds
+    assert plan.rounds_rho * len(plan.workload_tables) == plan.workload_rho * rounds
 
 
 def test_tables_of_many_features_are_measured_one_by_one():
@@ -150,7 +160,13 @@ def test_r_of_k_needs_tables_of_r_features_and_of_two_at_least(k, r, size):
     assert {frozenset(table.features) for table in tables.cells} == needed | {
         frozenset({"age", "sex"})
     }
-    assert tables.residuals is None
+    residuals = {frozenset(marginal.features) for marginal in tables.residuals.marginals}
+    assert residuals == {
+        frozenset(part)
+        for table in [*needed, {"age", "sex"}]
+        for j in range(1, len(table) + 1)
+        for part in combinations(table, j)
+    }
 
 
 @pytest.mark.parametrize("r", [1, 2, 3])
@@ -165,14 +181,12 @@ def test_r_of_k_answers_are_measured_jointly_if_their_noise_is_small(r):
     assert plan.rounds == 0
 
 
-def test_r_of_k_answers_of_many_features_are_measured_one_by_one():
+def test_r_of_k_answers_get_residuals_of_all_features_if_the_budget_is_large():
     work = th.Workload.random(SCHEMA, 3, r=1, size=64, seed=0)
-    plan = make_plan(N, RHO, work)
-    assert {table.k for table in plan.workload_tables} == {2}
-    assert plan.residuals is None
-    much = make_plan(N, 100 * RHO, work)
-    assert {table.k for table in much.workload_tables} == {3}
-    assert much.residuals is not None
+    for rho, most in ((RHO, 2), (100 * RHO, 3)):
+        plan = make_plan(N, rho, work)
+        assert {table.k for table in plan.workload_tables} == {most}
+        assert max(marginal.k for marginal in plan.residuals.marginals) == most
 
 
 def test_what_is_asked_for_takes_part_in_what_is_precise():
@@ -190,9 +204,10 @@ def _part_of_single_features(plan):
 
 def test_one_way_tables_get_more_where_any_feature_is_asked_for():
     some, any_ = (
-        make_plan(N, RHO, th.Workload.random(SCHEMA, 3, r=r, size=64, seed=0)) for r in (2, 1)
+        make_plan(N, RHO / 10**5, th.Workload.random(SCHEMA, 3, r=r, size=64, seed=0))
+        for r in (2, 1)
     )
-    assert any_.residuals is some.residuals is None
+    assert any_.workload_tables == some.workload_tables == (), "rounds only"
     assert any_.one_way_rho > some.one_way_rho
 
 

@@ -56,6 +56,21 @@ def test_no_other_precisions_have_a_smaller_maximum(given):
         assert worst(np.log(found) + rng.normal(0, 0.3, len(found))) > best - 2 * GAP
 
 
+def test_residuals_of_as_many_features_are_equally_precise():
+    """Three pairs of four features: four residuals of one feature, three of two."""
+    schema = schema_of(2, 3, 4, 5, 1)
+    tables = [Threshold(list(names)) for names in ("ab", "cb", "cd", "ae", "e")]
+    plan = ResidualPlan.by_size(tables, schema)
+    assert ["".join(m.features) for m in plan.marginals] == [*"abcd", "ab", "bc", "cd"]
+    few, many = plan.precisions[:4], plan.precisions[4:]
+    assert (len({*few}), len({*many})) == (1, 1)
+    assert few[0] / many[0] == pytest.approx(math.sqrt(3 / 4), rel=1e-5)
+
+
+def test_there_may_be_nothing_to_measure_by_size():
+    assert ResidualPlan.by_size([Threshold(["a"])], schema_of(1)).marginals == ()
+
+
 def test_one_table_of_two_coins_is_known_in_closed_form():
     """Of 2 x 2 cells, with p = 1/2, 1/2, 1/4: Σ√(a·p) = 1/4 + 1/4 + 1/4, and V = 9/16."""
     schema, table = schema_of(2, 2), Threshold(("a", "b"))

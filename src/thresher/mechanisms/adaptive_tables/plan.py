@@ -59,16 +59,16 @@ SELECTION_SHARE = Fraction(1, 3)
 with 1/4 a needed table was now and then not selected (0.05 in one of three fits).
 """
 
-OTHERS_PART = Fraction(1, 100)
-"""Where all tables of marginals are measured, the features outside the workload get a hundredth."""
-
-EXTRA, ONE_WAY_PART, ONE_WAY_PART_OF_ANY = 0.25, Fraction(1, 3), Fraction(2, 3)
-"""Where tables are measured one by one, everything else gets a quarter of what they get. Of that,
-one-way tables get a third, or two thirds where some threshold asks for any feature.
-
-This is for r-of-k thresholds, which add up shares of few features. With residuals in place of it,
-64 1-of-3 at ε = 1 had 0.045 in place of 0.035 (churn) and 0.0098 in place of 0.0093 (ADULT).
+TABLES_PER_ROUND = 6
+"""Where rounds follow tables of few features, one is made for six tables, and gets as much as one.
 """
+
+OTHERS_PART = Fraction(1, 100)
+"""Where residuals are measured, the features outside the workload get a hundredth."""
+
+EXTRA, ONE_WAY_PART = 0.25, Fraction(1, 3)
+"""Where tables have too many features for residuals, everything else gets a quarter of what they
+get. Of that, one-way tables get a third."""
 
 MOST_CELLS_OF_A_PAIR = 1 << 22
 """A threshold that has no candidate gets its smallest pair as one, up to so many cells.
@@ -168,8 +168,10 @@ def make_plan(
         shares = _jointly(len(tables), measured.too_large, len(one_way))
         if measured.leave_the_rest:
             shares = _half_for_rounds(shares, n * sqrt(float(rho)), rounds)
+        elif measured.need_rounds(n, rho):
+            shares = replace(shares, rounds=shares.rounds + ceil(len(tables) / TABLES_PER_ROUND))
     elif measured is not None and tables:
-        shares = _one_by_one(workload, len(tables), measured.too_large)
+        shares = _one_by_one(len(tables), measured.too_large)
     else:
         shares = _rounds_only(workload, len(one_way), n * sqrt(float(rho)))
     by_rule = min(shares.rounds, ROUNDS_PER_CANDIDATE * len(candidates))
@@ -228,10 +230,9 @@ def _half_for_rounds(shares: _Shares, precision: float, given: int | None) -> _S
     return replace(shares, round=shares.tables / rounds, rounds=rounds)
 
 
-def _one_by_one(workload: Workload, tables: int, too_large: int) -> _Shares:
+def _one_by_one(tables: int, too_large: int) -> _Shares:
     """The workload's tables come first. Those that are too large get a round each."""
-    part = ONE_WAY_PART_OF_ANY if _asks_for_any(workload) else ONE_WAY_PART
-    one_way, one = Fraction(EXTRA) * part, Fraction(1, tables)
+    one_way, one = Fraction(EXTRA) * ONE_WAY_PART, Fraction(1, tables)
     rounds = round((EXTRA - float(one_way)) * tables) + too_large
     return _with_others(_Shares(Fraction(1), one_way, Fraction(0), one, rounds))
 

@@ -37,7 +37,7 @@ from thresher.privacy.residuals import LARGEST_PRECISION
 from thresher.privacy.unit import Unit
 from thresher.queries.threshold import Threshold
 from thresher.schema import Schema
-from thresher.tables.contrasts import answer_variances
+from thresher.tables.contrasts import answer_variances, subsets
 
 GAP = 1e-3
 """How far the largest variance may be above its minimum, in parts of it."""
@@ -103,6 +103,34 @@ class ResidualPlan:
             for features in problem.residuals
         )
         return cls(schema, tuple(marginals), _whole(parts))
+
+    @classmethod
+    def by_size(cls, tables: Iterable[Threshold], schema: Schema) -> "ResidualPlan":
+        """All residuals of some tables, those of as many features with the same precision.
+
+        An answer to an r-of-k threshold adds up residuals of every size. With m_j residuals of j
+        features and precisions s_j, Σ 1/s_j is least for a given Σ m_j·s_j if s_j ∝ 1/√m_j.
+
+        Args:
+            tables: The tables.
+            schema: The features.
+
+        Example:
+            >>> from thresher.data import datasets
+            >>> pairs = [Threshold(pair) for pair in (("sex", "race"), ("sex", "income"))]
+            >>> plan = ResidualPlan.by_size(pairs, datasets.adult_schema())
+            >>> [round(p / max(plan.precisions), 2) for p in plan.precisions]
+            [0.82, 0.82, 0.82, 1.0, 1.0]
+        """
+        varied = (
+            tuple(sorted(schema.index(n) for n in table.features if schema[n].size > 1))
+            for table in tables
+        )
+        residuals = sorted({part for whole in varied for part in subsets(whole) if part}, key=_rank)
+        sizes = np.array([len(part) for part in residuals], np.intp)
+        parts = 1 / np.sqrt(np.bincount(sizes)[sizes])
+        marginals = (Threshold(tuple(schema.all_names[i] for i in part)) for part in residuals)
+        return cls(schema, tuple(marginals), _whole(parts / parts.max(initial=1e-300)))
 
     def sigmas(self, thresholds: Sequence[Threshold], rho: Fraction, unit: Unit) -> list[float]:
         """The standard deviation of the noise in each cell of the tables of some thresholds.
@@ -200,6 +228,11 @@ class _Problem:
             shares *= weighted / mean
             shares /= shares.sum()
         return precisions
+
+
+def _rank(residual: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    """Residuals of few features come first."""
+    return len(residual), residual
 
 
 def _whole(parts: npt.NDArray[np.float64]) -> tuple[int, ...]:
