@@ -32,6 +32,10 @@ class Mean:
         shown = f"{self.value:.2g}" if self.value < 0.1 else f"{self.value:.3g}"
         return shown if math.isnan(self.error) else f"{shown} ± {self.error:.1g}"
 
+    def in_full(self) -> str:
+        """With three decimals, for shares that differ little from one another."""
+        return f"{self.value:.3f}" + ("" if math.isnan(self.error) else f" ± {self.error:.3f}")
+
 
 Found = Mapping[Place, Mapping[str, Mean]]
 """By place and mechanism."""
