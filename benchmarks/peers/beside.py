@@ -23,9 +23,10 @@ def beside(results: Results, names: Sequence[str]) -> Iterator[str]:
     for name in names:
         compared = {
             key: {
-                place: by_name[name].value / max(by_name[COMPARED].value, 1e-12)
+                place: ratio
                 for place, by_name in places.items()
                 if {name, COMPARED} <= by_name.keys()
+                and not math.isnan(ratio := by_name[name].times(by_name[COMPARED]))
             }
             for key, places in found.items()
         }
@@ -51,7 +52,7 @@ def predictions(results: Results, names: Sequence[str]) -> Iterator[str]:
     yield f"|---|---|---|---|{'---|' * len(present)}"
     for place, by_name in found.items():
         # All mechanisms are tested on the same records; the one with most seeds has them all.
-        most = max(real[place], key=lambda name: real[place][name].seeds)
+        most = max(real[place], key=lambda name: len(real[place][name].by_seed))
         bounds = (f"{table[place][most].value:.3f}" for table in (majority, real))
         shown = (by_name[name].in_full() if name in by_name else "–" for name in present)
         yield f"| {table_name(place)} | {place[2]:g} | {' | '.join((*bounds, *shown))} |"

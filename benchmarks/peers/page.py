@@ -22,7 +22,6 @@ from benchmarks.peers.results import Results
 from benchmarks.peers.summary import (
     Found,
     geometric_mean,
-    least,
     means,
     ratios,
     worse_than,
@@ -106,16 +105,15 @@ def _by_mechanism(results: Results, names: Sequence[str]) -> Iterator[str]:
 def _by_cell(errors: Found, names: Sequence[str]) -> Iterator[str]:
     yield f"| table | workload | ε | {' | '.join(f'`{name}`' for name in names)} | `auto` / best |"
     yield f"|---|---|---|{'---|' * len(names)}---|"
-    compared = ratios(errors, COMPARED)
+    best = {name: ratios(errors, name) for name in {COMPARED, *names}}
     for place, by_name in errors.items():
-        best = least(by_name)
         shown = (
-            ("**{}**" if by_name[name].value == best else "{}").format(by_name[name])
+            ("**{}**" if best[name].get(place) == 1 else "{}").format(by_name[name])
             if name in by_name
             else "–"
             for name in names
         )
-        ratio = number(compared.get(place, math.nan), "{:.2f}")
+        ratio = number(best[COMPARED].get(place, math.nan), "{:.2f}")
         yield f"| {table_name(place)} | {place[1]} | {place[2]:g} | {' | '.join(shown)} | {ratio} |"
 
 

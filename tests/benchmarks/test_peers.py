@@ -19,6 +19,7 @@ from benchmarks.peers.page import section
 from benchmarks.peers.prediction import predicted, split
 from benchmarks.peers.results import Results
 from benchmarks.peers.running import Caps, run_one
+from benchmarks.peers.summary import Mean, ratios
 from benchmarks.tables import HELD_OUT, TUNING
 from thresher.data.exact import exact_answers
 from thresher.evaluation.errors import errors_of
@@ -206,6 +207,14 @@ def test_peers_are_compared_where_both_were_measured(tmp_path):
     lines = list(beside(results, ["auto", "opendp_mst"]))
     row = "| `opendp_mst` | 2 | 1 | 1 | 1.00 | – | 1.00 | 0.50 (youth, 3-way x 16, ε = 1) |"
     assert lines[2:] == [row]
+
+
+def test_mechanisms_are_compared_over_the_seeds_that_both_have():
+    place = ("churn", "3-way x 16", 1.0)
+    found = {place: {"auto": Mean({0: 2.0, 1: 9.0}), "rap": Mean({0: 4.0}), "aim": Mean({2: 1.0})}}
+    assert ratios(found, "auto") == {place: 1.0}
+    assert ratios(found, "rap") == {place: 2.0}
+    assert ratios(found, "aim") == {}
 
 
 def test_accuracies_are_shown_beside_those_of_real_records(tmp_path):
