@@ -9,6 +9,12 @@ def replaced(data: Records, epsilon: float) -> float:
     return float(th.Budget.from_epsilon(epsilon, 1 / data.n**2).rho)
 
 
+def replaced_by_noise_alone(data: Records, epsilon: float) -> float:
+    """The ρ for the same neighbours if all that is bought is Gaussian noise, by its exact curve."""
+    budget = th.Budget.from_epsilon(epsilon, 1 / data.n**2, accounting="gaussian")
+    return float(budget.rho)
+
+
 def added_or_removed(rho: float) -> float:
     """The ρ to give to a peer whose neighbours differ by one added or removed record.
 

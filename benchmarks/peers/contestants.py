@@ -17,11 +17,13 @@ class Contestant:
         fit: Fits it.
         is_here: Whether it can be run here.
         install: What to do if it cannot.
+        is_told: Whether it is told the workload. If not, one fit to all features serves all.
     """
 
     fit: Callable[[Task], Fitted]
     is_here: Callable[[], bool]
     install: str
+    is_told: bool = True
 
 
 def _has(*needed: str) -> Callable[[], bool]:
@@ -56,7 +58,7 @@ CONTESTANTS: dict[str, Contestant] = {
         )
         for name in ours.OURS
     },
-    "opendp_mst": OPENDP(opendp.mst),
+    "opendp_mst": OPENDP(opendp.mst, is_told=False),
     "opendp_aim": OPENDP(opendp.aim),
     "mbi_mixture": Contestant(
         mbi.mixture, _has("mbi 2"), "pip install 'mbi>=2', not beside opendp[mbi], which pins mbi 1"

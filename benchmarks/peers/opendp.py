@@ -4,6 +4,7 @@ Its privacy unit is one contribution, which is one record added or removed; `bud
 it gets for one replaced. Its noise cannot be seeded: another seed is another repetition.
 """
 
+from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 
@@ -17,11 +18,12 @@ def aim(task: Task) -> Fitted:
     """AIM, told the marginals over the features of each threshold."""
     import opendp.prelude as dp
 
-    return _fit(task, dp.mbi.AIM(queries=[dp.mbi.Count(by=names) for names in task.marginals]))
+    queries = [dp.mbi.Count(by=names) for names in task.marginals]
+    return _fit(task, task.names, dp.mbi.AIM(queries=queries))
 
 
 def mst(task: Task) -> Fitted:
-    """MST, which is not told what will be asked.
+    """MST, which is not told what will be asked and so models all features.
 
     It divides the budget of its choices by their number, and rounds each share down by one unit in
     the last place. On 5,000 records of ADULT their sum, rounded up, is still above the whole, and
@@ -30,15 +32,15 @@ def mst(task: Task) -> Fitted:
     import opendp.prelude as dp
 
     with patch("opendp.extras.mbi._mst.prior", lambda share: share * (1 - 1e-9)):
-        return _fit(task, dp.mbi.MST())
+        return _fit(task, task.data.schema.names, dp.mbi.MST())
 
 
-def _fit(task: Task, algorithm: Any) -> Fitted:
+def _fit(task: Task, names: Sequence[str], algorithm: Any) -> Fitted:
     import opendp.prelude as dp
     import polars as pl
 
     dp.enable_features("contrib")
-    data, names = task.data, task.names
+    data = task.data
     frame = pl.DataFrame({name: data.codes(name).astype(np.int64) for name in names})
     context = dp.Context.compositor(
         data=frame.lazy(),

@@ -8,13 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.peers.beside import (
+    COMPARED,
+    beside,
+    named,
+    number,
+    predictions,
+    table_name,
+    unfinished,
+)
 from benchmarks.peers.contestants import CONTESTANTS
 from benchmarks.peers.results import Results
 from benchmarks.peers.summary import (
     Found,
-    Place,
     geometric_mean,
-    least,
     means,
     ratios,
     worse_than,
@@ -23,7 +30,6 @@ from benchmarks.tables import HELD_OUT
 from thresher.reproduction.page import fill
 
 PICTURE = "images/peers.svg"
-COMPARED = "auto"
 
 
 def draw(results: Results, docs: Path) -> None:
@@ -38,7 +44,13 @@ def section(results: Results) -> str:
     """The tables, in Markdown."""
     errors = means(results, "max")
     names = _present(results)
-    parts = (_verdict(errors), _by_mechanism(results, names), _by_cell(errors, names))
+    parts = (
+        _verdict(errors),
+        beside(results, names),
+        _by_mechanism(results, names),
+        predictions(results, names),
+        _by_cell(errors, names),
+    )
     return "\n\n".join("\n".join(part) for part in parts)
 
 
@@ -54,7 +66,7 @@ def _verdict(errors: Found) -> Iterator[str]:
             place, worst = max(chosen.items(), key=lambda item: item[1])
             yield (
                 f"| {name} | {len(chosen)} | {shares[0]:.0%} | {shares[1]:.0%} "
-                f"| {geometric_mean(chosen.values()):.2f} | {worst:.2f} ({_named(place)}) |"
+                f"| {geometric_mean(chosen.values()):.2f} | {worst:.2f} ({named(place)}) |"
             )
     for other in ("gaussian_joint", "residual"):
         worse = worse_than(errors, COMPARED, other)
@@ -62,69 +74,52 @@ def _verdict(errors: Found) -> Iterator[str]:
             yield ""
             yield (
                 f"`{COMPARED}` is worse than `{other}` by more than a standard error in "
-                f"{len(worse)} cells{': ' if worse else ''}{'; '.join(map(_named, worse))}."
+                f"{len(worse)} cells{': ' if worse else ''}{'; '.join(map(named, worse))}."
             )
 
 
 def _by_mechanism(results: Results, names: Sequence[str]) -> Iterator[str]:
     yield (
         "| mechanism | cells | not finished | largest error | mean of maxima | total variation "
-        "| accuracy | processor time | memory |"
+        "| processor time | memory |"
     )
-    yield "|---|---|---|---|---|---|---|---|---|"
-    found = {
-        measure: means(results, measure)
-        for measure in ("max", "mean_max", "total_variation", "accuracy")
-    }
+    yield "|---|---|---|---|---|---|---|---|"
+    found = {key: means(results, key) for key in ("max", "mean_max", "total_variation")}
     spent = {key: means(results, key) for key in ("cpu_seconds", "peak_megabytes")}
     for name in names:
-        rows = [row for cell, row in results.rows.items() if cell.mechanism == name]
-        unfinished = sum(row["status"].startswith(("over", "failed", "does")) for row in rows)
         compared = (
-            _number(geometric_mean(ratios(found[measure], name).values()), "{:.2f}")
-            for measure in ("max", "mean_max", "total_variation")
+            number(geometric_mean(ratios(table, name).values()), "{:.2f}")
+            for table in found.values()
         )
-        right = [by_name[name].value for by_name in found["accuracy"].values() if name in by_name]
         seconds, memory = (
             np.median([m[name].value for m in table.values() if name in m] or [math.nan])
             for table in spent.values()
         )
         cells = sum(name in by_name for by_name in found["max"].values())
         yield (
-            f"| `{name}` | {cells} | {unfinished} | {' | '.join(compared)} "
-            f"| {_number(float(np.mean(right or [math.nan])), '{:.3f}')} "
-            f"| {_number(seconds, '{:.0f} s')} | {_number(memory, '{:.0f} MB')} |"
+            f"| `{name}` | {cells} | {unfinished(results, name)} | {' | '.join(compared)} "
+            f"| {number(seconds, '{:.0f} s')} | {number(memory, '{:.0f} MB')} |"
         )
 
 
 def _by_cell(errors: Found, names: Sequence[str]) -> Iterator[str]:
     yield f"| table | workload | ε | {' | '.join(f'`{name}`' for name in names)} | `auto` / best |"
     yield f"|---|---|---|{'---|' * len(names)}---|"
-    compared = ratios(errors, COMPARED)
+    best = {name: ratios(errors, name) for name in {COMPARED, *names}}
     for place, by_name in errors.items():
-        best = least(by_name)
         shown = (
-            ("**{}**" if by_name[name].value == best else "{}").format(by_name[name])
+            ("**{}**" if best[name].get(place) == 1 else "{}").format(by_name[name])
             if name in by_name
             else "–"
             for name in names
         )
-        ratio = _number(compared.get(place, math.nan), "{:.2f}")
-        data = f"{place[0]} *" if place[0] in HELD_OUT else place[0]
-        yield f"| {data} | {place[1]} | {place[2]:g} | {' | '.join(shown)} | {ratio} |"
+        ratio = number(best[COMPARED].get(place, math.nan), "{:.2f}")
+        yield f"| {table_name(place)} | {place[1]} | {place[2]:g} | {' | '.join(shown)} | {ratio} |"
 
 
 def _present(results: Results) -> list[str]:
     present = {cell.mechanism for cell in results.rows}
     return [name for name in CONTESTANTS if name in present]
-
-
-def _named(place: Place) -> str:
-    return f"{place[0]}, {place[1]}, ε = {place[2]:g}"
-
-
-def _number(value: float, form: str) -> str:
-    return "–" if math.isnan(value) else form.format(value)
 
 
 def _picture(results: Results, path: Path) -> None:

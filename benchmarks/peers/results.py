@@ -11,7 +11,10 @@ from benchmarks.peers.cells import Cell
 from thresher.files import write_text
 
 CELL = tuple(field.name for field in fields(Cell))
-MEASURES = ("max", "mean_max", "total_variation", "accuracy", "cpu_seconds", "peak_megabytes")
+MEASURES = (
+    *("max", "mean_max", "total_variation", "accuracy", "real_accuracy", "majority"),
+    *("cpu_seconds", "peak_megabytes"),
+)
 COLUMNS = (*CELL, "status", *MEASURES, "commit")
 Row = Mapping[str, str]
 
@@ -24,7 +27,7 @@ class Results:
         self.rows: dict[Cell, Row] = {}
         if path.exists():
             with path.open(encoding="utf-8", newline="") as file:
-                self.rows = {_cell(row): row for row in csv.DictReader(file)}
+                self.rows = {_cell(row): _all_columns(row) for row in csv.DictReader(file)}
 
     def add(self, cell: Cell, found: Mapping[str, Any], commit: str) -> None:
         """Put a row into the file, in place of an earlier one of the same cell."""
@@ -36,6 +39,11 @@ class Results:
 def _cell(row: Row) -> Cell:
     epsilon, seed = float(row["epsilon"]), int(row["seed"])
     return Cell(row["data"], row["workload"], epsilon, row["mechanism"], seed)
+
+
+def _all_columns(row: Row) -> Row:
+    """A row as it is written now; what was not measured when it was stored is empty."""
+    return {name: row.get(name) or "" for name in COLUMNS}
 
 
 def _order(cell: Cell) -> tuple[object, ...]:

@@ -7,13 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.__main__ import ONE_THREAD
-from benchmarks.peers.cells import Cell
+from benchmarks.peers.cells import Cell, together
 from benchmarks.peers.results import Results
 
 
@@ -29,21 +29,30 @@ def run_all(cells: Iterable[Cell], results: Results, caps: Caps, minutes: float)
     """Run cells until the time is over, and store each result at once."""
     end = time.monotonic() + 60 * minutes
     commit = present_commit()
-    for cell in cells:
+    for served in together(cells):
         if time.monotonic() >= end:
             print("the time is over: run it again to go on")
             return
-        found = run_one(cell, caps)
-        results.add(cell, found, commit)
-        shown = f"max {found['max']:.4g}" if "max" in found else found["status"]
-        name = f"{cell.data}, {cell.workload}, ε = {cell.epsilon:g}, seed {cell.seed}"
-        print(f"{name:55} {cell.mechanism:15} {shown}", flush=True)
+        for cell, found in zip(served, run_one(served, caps), strict=True):
+            results.add(cell, found, commit)
+            shown = f"max {found['max']:.4g}" if "max" in found else found["status"]
+            name = f"{cell.data}, {cell.workload}, ε = {cell.epsilon:g}, seed {cell.seed}"
+            print(f"{name:55} {cell.mechanism:15} {shown}", flush=True)
 
 
-def run_one(cell: Cell, caps: Caps) -> dict[str, Any]:
-    """One cell in a separate process; if that fails or takes too much, the status says so."""
+def run_one(cells: Sequence[Cell], caps: Caps) -> list[dict[str, Any]]:
+    """The cells of one fit, in a separate process; a status says if it fails or takes too much."""
+
+    def without(status: str) -> list[dict[str, Any]]:
+        return [{"status": status}] * len(cells)
+
     began = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.peers.one", json.dumps(asdict(cell))],
+        [
+            sys.executable,
+            "-m",
+            "benchmarks.peers.one",
+            json.dumps([asdict(cell) for cell in cells]),
+        ],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -58,12 +67,12 @@ def run_one(cell: Cell, caps: Caps) -> dict[str, Any]:
             if _megabytes(began.pid) > caps.megabytes:
                 began.kill()
                 began.communicate()
-                return {"status": f"over {caps.megabytes} MB"}
+                return without(f"over {caps.megabytes} MB")
     if began.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-        return {"status": f"over {caps.seconds} s"}
+        return without(f"over {caps.seconds} s")
     if began.returncode:
-        return {"status": f"failed: {(faults.strip().splitlines() or ['killed'])[-1][:120]}"}
-    found: dict[str, Any] = json.loads(said.strip().splitlines()[-1])
+        return without(f"failed: {(faults.strip().splitlines() or ['killed'])[-1][:120]}")
+    found: list[dict[str, Any]] = json.loads(said.strip().splitlines()[-1])
     return found
 
 

@@ -16,21 +16,45 @@ Place = tuple[str, str, float]
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of a measure over seeds, with its standard error (NaN for one seed)."""
+    """The mean of a measure over seeds, with its standard error."""
 
-    value: float
-    error: float
-    seeds: int
+    by_seed: Mapping[int, float]
 
-    @classmethod
-    def of(cls, values: list[float]) -> "Mean":
-        """The mean of some values."""
-        error = np.std(values, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-        return cls(float(np.mean(values)), float(error), len(values))
+    @property
+    def value(self) -> float:
+        """The mean over all seeds."""
+        return float(np.mean([*self.by_seed.values()]))
+
+    @property
+    def error(self) -> float:
+        """Its standard error; NaN for one seed."""
+        values = [*self.by_seed.values()]
+        if len(values) == 1:
+            return math.nan
+        return float(np.std(values, ddof=1) / math.sqrt(len(values)))
+
+    def times(self, other: "Mean") -> float:
+        """How many times another mean it is, over the seeds that both have; NaN without any.
+
+        A seed also draws the workload, so means over different seeds are not comparable.
+
+        Example:
+            >>> Mean({0: 2.0, 1: 8.0}).times(Mean({0: 1.0}))
+            2.0
+        """
+        common = sorted(self.by_seed.keys() & other.by_seed.keys())
+        if not common:
+            return math.nan
+        one, two = (sum(mean.by_seed[seed] for seed in common) for mean in (self, other))
+        return one / max(two, 1e-12)
 
     def __str__(self) -> str:
         shown = f"{self.value:.2g}" if self.value < 0.1 else f"{self.value:.3g}"
         return shown if math.isnan(self.error) else f"{shown} ± {self.error:.1g}"
+
+    def in_full(self) -> str:
+        """With three decimals, for shares that differ little from one another."""
+        return f"{self.value:.3f}" + ("" if math.isnan(self.error) else f" ± {self.error:.3f}")
 
 
 Found = Mapping[Place, Mapping[str, Mean]]
@@ -45,29 +69,29 @@ def means(results: Results, measure: str) -> Found:
         measure: One of `MEASURES`.
     """
     assert measure in MEASURES
-    values: dict[Place, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    values: dict[Place, dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     for cell, row in results.rows.items():
         if row["status"] == OK and row[measure]:
             place = (cell.data, cell.workload, cell.epsilon)
-            values[place][cell.mechanism].append(float(row[measure]))
+            values[place][cell.mechanism][cell.seed] = float(row[measure])
     return {
-        place: {name: Mean.of(listed) for name, listed in sorted(by_name.items())}
+        place: {name: Mean(by_seed) for name, by_seed in sorted(by_name.items())}
         for place, by_name in sorted(values.items())
     }
 
 
 def ratios(found: Found, mechanism: str) -> dict[Place, float]:
-    """How many times the least error a mechanism's is, wherever there is one to compare with."""
-    return {
-        place: by_name[mechanism].value / max(least(by_name), 1e-12)
-        for place, by_name in found.items()
-        if mechanism in by_name and len(by_name) > 1
-    }
+    """How many times the least error a mechanism's is, wherever there is one to compare with.
 
-
-def least(by_name: Mapping[str, Mean]) -> float:
-    """The least mean."""
-    return min(mean.value for mean in by_name.values())
+    Each other mechanism is compared over the seeds that both have. The best has 1.
+    """
+    compared = {}
+    for place, by_name in found.items():
+        others = by_name.keys() - {mechanism} if mechanism in by_name else ()
+        times = [by_name[mechanism].times(by_name[other]) for other in others]
+        if known := [ratio for ratio in times if not math.isnan(ratio)]:
+            compared[place] = max(1.0, *known)
+    return compared
 
 
 def worse_than(found: Found, mechanism: str, other: str) -> list[Place]:
