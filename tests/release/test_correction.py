@@ -8,7 +8,6 @@ import pytest
 
 import thresher as th
 from thresher.evaluation.errors import errors_of
-from thresher.mechanisms.adaptive_tables.procedure import MOVED_BY_NOISE, tolerance_for
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.document import seal_of
 from thresher.release.sources import SyntheticRows
@@ -56,34 +55,6 @@ def test_where_d_is_far_off_the_noisy_cells_answer():
     people = np.array([20.0, 50.0, 80.0])
     found = correction(SIGMA * people, SIGMA * (people + 5))
     assert np.all(people + 5 - found / SIGMA <= 3 / (people + 1) + 1e-9)
-
-
-def test_the_tolerance_falls_with_the_cells_in_which_d_is_wrong(release):
-    """Only cells where D' has next to nobody, and which noise cannot explain, are counted."""
-    source = release.source
-    cells = sum(table.shares.size for table in source.tables.values())
-    noise = (2 * np.log(cells)) ** 0.5
-    key = max(source.tables, key=lambda key: source.tables[key].shares.size)
-    table = source.tables[key]
-    [(answers, _)] = source._both(key)
-    empty, full = np.argsort(answers, axis=None)[[0, -1]]
-    assert answers.flat[empty] < table.sigma
-    assert answers.flat[full] > table.sigma
-
-    def with_wrong(number):
-        """So many cells in which D' has nobody, and the fullest, are far from D'."""
-        shares = np.clip(answers.astype(np.float64), 0, None)
-        far = (noise + 1) * table.sigma
-        for cell in (*np.argsort(answers, axis=None)[:number], full):
-            shares.flat[cell] += far
-        others = {name: one for name, one in source.tables.items() if name == key}
-        return replace(source, tables={**others, key: replace(table, shares=shares)})
-
-    usual = max(1.0, (2 * np.log(table.shares.size)) ** 0.5 - MOVED_BY_NOISE)
-    assert tolerance_for(with_wrong(0)) == pytest.approx(usual)
-    assert with_wrong(40).wrong_cells(noise) == 40
-    assert tolerance_for(with_wrong(40)) < tolerance_for(with_wrong(10)) <= usual
-    assert tolerance_for(with_wrong(40)) > 0
 
 
 def test_the_least_tolerance_follows_from_the_misfit(release):

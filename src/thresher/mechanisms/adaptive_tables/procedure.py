@@ -344,18 +344,13 @@ def tolerance_for(source: RowsAndTables) -> float:
     """How many standard deviations D' may differ from a noisy cell in which it has nobody.
 
     The largest noise of N cells is about √(2 ln N) standard deviations. If D' is believed up to
-    this less a few, noise moves no such cell by more than these few. Where more than noise shows
-    that D' is wrong in W of these cells, the tolerance adds to their noise, up to √(2 ln W). Then
-    it is at most half of the difference of the two: so both kinds of cells err alike.
+    this less a few, noise moves no such cell by more than these few.
 
     Args:
         source: D' and the noisy tables.
     """
     cells = sum(noisy.shares.size for noisy in source.tables.values())
-    noise = sqrt(2 * log(max(2, cells)))
-    tolerance = max(LEAST_TOLERANCE, noise - MOVED_BY_NOISE)
-    wrong = source.wrong_cells(noise)
-    return min(tolerance, (noise - sqrt(2 * log(wrong))) / 2) if wrong else tolerance
+    return max(LEAST_TOLERANCE, sqrt(2 * log(max(2, cells))) - MOVED_BY_NOISE)
 
 
 def _when_asked(weights: ErrorWeights, rows: RelaxedRows) -> AnswersOf:

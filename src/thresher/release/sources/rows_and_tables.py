@@ -130,19 +130,6 @@ class RowsAndTables(SyntheticRows):
             found[key] = least_tolerance(total / max(1, cells) / table.sigma**2)
         return replace(self, tolerance=tolerance, averages=True, leasts=found)
 
-    def wrong_cells(self, least: float) -> int:
-        """How many cells in which D' has next to nobody are far from the noisy ones.
-
-        Args:
-            least: How far, in standard deviations of the noise.
-        """
-        wrong = 0
-        for key, table in self.tables.items():
-            for answers, noisy in self._both(key):
-                far = np.abs(noisy - answers) > least * table.sigma
-                wrong += int((far & (answers <= FEW * table.sigma)).sum())
-        return wrong
-
     def _both(self, key: frozenset[str]) -> Iterator[tuple[Table, Table]]:
         """What D' and a noisy table say, slab by slab."""
         noisy = self.tables[key]
