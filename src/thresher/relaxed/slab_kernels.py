@@ -145,9 +145,9 @@ def _fill_few(
     weights_of_rows: Array,
     table: Array,
 ) -> None:
-    """The same for a table over at most three axes, without listing combinations.
+    """Do what `fill_slab` does, for at most three axes and without listing combinations.
 
-    To list them takes longer than to add up as few as such a table has.
+    So small a table has few combinations, and to list them takes longer than to add them up.
     """
     # The axes that are not there have one value, which every row has with a share of 1.
     lacking = 3 - axes.size
