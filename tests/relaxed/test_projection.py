@@ -153,6 +153,15 @@ def test_stops_at_the_noise_not_below() -> None:
     assert len(loose.misfits) < len(tight.misfits)
 
 
+def test_a_good_start_may_stay_as_it_is() -> None:
+    rows = start()
+    targets = [QueryTargets(random_queries(4, 2, 2), np.full(4, 0.3), sigma=10.0)]
+    kept = project(rows, targets, stopping=Stopping(at_once=True))
+    np.testing.assert_array_equal(kept.rows.columns, rows.columns)
+    assert (len(kept.misfits), kept.reason) == (1, "noise")
+    assert len(project(rows, targets).misfits) > 1
+
+
 def test_mistakes_are_named() -> None:
     queries = random_queries(2, 2, 2)
     targets = [QueryTargets(queries, np.zeros(2), sigma=0.1)]

@@ -18,7 +18,7 @@ SIGMA = 0.01
 FEATURES = ("age", "education-num", "occupation")
 
 
-@pytest.fixture(scope="module", params=[1, 0.05], ids=["all tables", "rounds"])
+@pytest.fixture(scope="module", params=[1, 0.01], ids=["all tables", "rounds"])
 def release(request):
     adult = th.datasets.adult()
     thresholds = [th.Threshold(FEATURES), th.Threshold(("sex", "race", "marital-status"))]

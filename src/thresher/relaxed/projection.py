@@ -40,6 +40,7 @@ class Stopping:
         largest: How far above √(2 ln N) the largest standardised residual may be.
         last_gain: A good fit is final only if the last step brought no more than this share of the
             fall in misfit so far.
+        at_once: Whether a D' that is good before the first iteration stays as it is.
         progress: Stop when `window` iterations brought less than this share of the misfit, or of
             its fall so far where that is less.
         window: Number of iterations over which progress is judged.
@@ -49,6 +50,7 @@ class Stopping:
     misfit: float = 1.0
     largest: float = 0.5
     last_gain: float = 0.1
+    at_once: bool = False
     progress: float = 0.01
     window: int = 50
     iterations: int = 2000
@@ -77,11 +79,13 @@ class Stopping:
             'noise'
             >>> Stopping().reason([9.0, 1.0, 0.8], far) is None
             True
+            >>> Stopping().reason([0.8], near) is None, Stopping(at_once=True).reason([0.8], near)
+            (True, 'noise')
         """
         fall = misfits[0] - misfits[-1]
         gain = misfits[-2] - misfits[-1] if len(misfits) > 1 else np.inf
         good = self.is_good(latest)
-        if good and gain <= self.last_gain * fall:
+        if good and (gain <= self.last_gain * fall or (self.at_once and len(misfits) == 1)):
             return "noise"
         if len(misfits) > self.iterations:
             return "iterations"

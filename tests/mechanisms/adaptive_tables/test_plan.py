@@ -94,11 +94,32 @@ def test_no_rounds_without_candidates():
 
 
 def test_too_many_are_not_all_measured():
-    plan = plan_for_marginals(64, RHO / 1000)
+    plan = plan_for_marginals(64, RHO / 20_000)
     assert plan.workload_tables == ()
     assert 0 < plan.one_way_rho < plan.rounds_rho
-    assert plan.rounds == math.ceil(math.sqrt(N * math.sqrt(RHO / 1000)))
+    assert plan.rounds == math.ceil(math.sqrt(N * math.sqrt(RHO / 20_000)))
     assert plan.anneals
+
+
+@pytest.mark.parametrize(("size", "given"), [(64, None), (16, None), (64, 0), (64, 3)])
+def test_where_noise_hides_what_three_features_share_pairs_are_measured(size, given):
+    """16 marginals could all be measured at this budget. Rounds are made only if they are given."""
+    plan = plan_for_marginals(size, RHO / 1000, rounds=given)
+    assert {marginal.k for marginal in plan.residuals.marginals} == {1, 2}
+    assert plan.rounds == (given or 0)
+    assert plan.rounds_rho * len(plan.workload_tables) == plan.workload_rho * plan.rounds
+    precisions = zip(plan.residuals.marginals, plan.residuals.precisions, strict=True)
+    assert len({(marginal.k, precision) for marginal, precision in precisions}) == 2
+
+
+def test_where_noise_hides_little_all_marginals_are_measured():
+    assert {table.k for table in plan_for_marginals(16, RHO / 50).workload_tables} == {3}
+
+
+def test_pairs_take_the_place_of_larger_marginals_only():
+    plan = make_plan(N, RHO / 1000, th.Workload.random(SCHEMA, 2, size=16, seed=0))
+    assert len(plan.workload_tables) == 16
+    assert len(set(plan.residuals.precisions)) > 2, "the best for the largest error"
 
 
 def test_pairs_and_rounds_take_the_place_of_marginals_that_cannot_be_afforded():

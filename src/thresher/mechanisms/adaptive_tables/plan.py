@@ -166,7 +166,7 @@ def make_plan(
         covered = {name for table in tables for name in table.features}
         one_way = tuple(table for table in one_way if not covered.issuperset(table.features))
         shares = _jointly(len(tables), measured.too_large, len(one_way))
-        if measured.leave_the_rest:
+        if measured.leave_the_rest and measured.jointly:
             shares = _half_for_rounds(shares, n * sqrt(float(rho)), rounds)
         elif measured.need_rounds(n, rho):
             shares = replace(shares, rounds=shares.rounds + ceil(len(tables) / TABLES_PER_ROUND))
