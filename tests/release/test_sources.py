@@ -1,6 +1,6 @@
 """Where answers come from: noisy tables against sums over their cells, rows, and nothing at all."""
 
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from thresher.errors import QueryError
 from thresher.privacy.measurements import TableMeasurement
 from thresher.queries import Condition, Query, Threshold
 from thresher.relaxed.rows import RelaxedRows
-from thresher.release.sources import NoisyTables, RowsAndTables, SyntheticRows, Zeros
+from thresher.release.sources import NoisyTables, RowsAndTables, SyntheticRows, Zeros, margins_of
 from thresher.schema import Schema
 from thresher.schema.features import Categorical
 from thresher.tables import slabs_of
@@ -152,3 +152,22 @@ def test_rows_are_limited_by_noisy_tables_of_the_same_features():
     # Measured twice, it is known better: half the variance, and the mean of the two.
     twice = RowsAndTables.of(rows, schema, None, [*once, *once])
     assert twice.table(Threshold(("a", "b")))(whole)[0, 0] == pytest.approx(0.40 - 0.06 / 2**0.5)
+
+
+def test_margins_of_a_table_of_many_features_are_few_and_have_any_three_together():
+    """Of 12 features with two values there are 924 margins of 64 cells."""
+    names = [f"f{i:02}" for i in range(12)]
+    counts = np.random.default_rng(0).integers(-5, 30, [2] * 12)
+    margins = margins_of(TableMeasurement(Threshold(names), counts, 3.0, N), largest=64)
+    assert len(margins) < 100
+    found = {some for m in margins for some in combinations(m.threshold.features, 3)}
+    assert found == {*combinations(names, 3)}
+    for m in margins:
+        left_out = tuple(i for i, name in enumerate(names) if name not in m.threshold.features)
+        np.testing.assert_array_equal(m.counts, counts.sum(axis=left_out))
+        assert m.sigma == pytest.approx(3.0 * 8)
+
+
+def test_a_table_that_is_small_enough_is_its_only_margin():
+    assert margins_of(MARGINAL, largest=24) == [MARGINAL]
+    assert [m.counts.size for m in margins_of(MARGINAL, largest=23)] == [8, 12, 6]

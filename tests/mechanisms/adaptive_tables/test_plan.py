@@ -67,6 +67,17 @@ def test_tables_of_many_features_are_measured_one_by_one():
     assert plan.residuals is None
 
 
+def test_tables_whose_residuals_take_too_much_memory_are_measured_one_by_one():
+    """12 features with 2 values and one with 4,000: few cells, but 130 times as many in margins."""
+    sizes = [2] * 12 + [4000]
+    wide = th.Schema(
+        th.IntegerRange(name=f"f{i}", low=0, high=size - 1, nulls=0) for i, size in enumerate(sizes)
+    )
+    plan = make_plan(200_000, Fraction(1), th.Workload(wide, [th.Threshold(wide.names)]))
+    assert len(plan.workload_tables) == 1
+    assert plan.residuals is None
+
+
 def test_a_feature_that_only_too_large_tables_have_gets_a_one_way_table():
     plan = plan_for(("race", "sex", "income"), SCHEMA.names[:7])
     assert {table.features[0] for table in plan.one_way} == {*SCHEMA.names[:7]} - {"race", "sex"}

@@ -71,6 +71,9 @@ cells it has, for the estimate."""
 CORRECTED_TAKEN = 60
 """About how many iterations the correction of tables and the fit to them take, for the estimate."""
 
+CELL_TAKEN = 50
+"""About as many bytes as a cell takes that was measured, for the estimate."""
+
 SPARSE = 0.38
 """What a fit of D' by its nonzero entries takes of one by matrix products, for the estimate."""
 
@@ -354,7 +357,7 @@ class AdaptiveTablesProcedure:
         memory = 12 * 4 * width * rows + 4 * cells + (1 << 29)
         return Estimate(
             seconds=work.here(),
-            memory=int(memory + 20 * (sum(tables) + chosen)) + counting_memory(n, asked),
+            memory=int(memory + CELL_TAKEN * (sum(tables) + chosen)) + counting_memory(n, asked),
             advice="take fewer rounds or thresholds, or a smaller largest_table",
         )
 

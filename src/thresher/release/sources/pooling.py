@@ -1,7 +1,9 @@
 """Several measurements of one table as one, and a large table as its margins."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -84,33 +86,34 @@ def margins_of(measurement: Measurement, largest: int | None) -> list[Measuremen
         >>> [(m.threshold.features, m.sigma) for m in margins_of(table, largest=8)]
         [(('a', 'c'), 1.7320508075688772), (('a', 'b'), 2.0)]
     """
-    if isinstance(measurement, ResidualMeasurement) and largest is not None:
-        return [measurement] if measurement.contrasts.size <= largest else []
-    if isinstance(measurement, JointTable) and largest is not None:
-        return [measurement] if measurement.counts.size <= largest else []
-    if largest is None or not isinstance(measurement, TableMeasurement):
+    if largest is None or not isinstance(measurement, ResidualMeasurement | TableMeasurement):
         return [measurement]
-    return [*_small_margins(measurement, largest)]
+    if isinstance(measurement, ResidualMeasurement):
+        return [measurement] if measurement.contrasts.size <= largest else []
+    if measurement.counts.size <= largest:
+        return [measurement]
+    return [] if isinstance(measurement, JointTable) else [*_small_margins(measurement, largest)]
 
 
-def _small_margins(table: TableMeasurement, largest: int) -> list[TableMeasurement]:
-    if table.counts.size <= largest:
-        return [table]
-    found = dict[Threshold, TableMeasurement]()
-    features = table.threshold.features
-    for axis in range(len(features)) if len(features) > 1 else ():
-        margin = TableMeasurement(
-            Threshold(features[:axis] + features[axis + 1 :]),
-            table.counts.sum(axis=axis),
-            table.sigma * table.counts.shape[axis] ** 0.5,
-            table.n,
-        )
-        for small in _small_margins(margin, largest):
-            found.setdefault(small.threshold, small)
-    sets = [{*small.features} for small in found]
-    # A margin of another margin that was found adds nothing.
-    return [
-        m
-        for m, mine in zip(found.values(), sets, strict=True)
-        if not any(mine < others for others in sets)
-    ]
+def _small_margins(table: TableMeasurement, largest: int) -> Iterator[TableMeasurement]:
+    """The largest small margins, but none whose features, three by three, others have.
+
+    There are thousands of them for a table of a dozen features.
+    """
+    features, shape = table.threshold.features, table.counts.shape
+    covered: set[tuple[int, ...]] = set()
+    level = {tuple(range(len(shape)))}
+    while level:
+        large = {axes for axes in level if prod(shape[i] for i in axes) > largest}
+        for axes in sorted(level - large, reverse=True):
+            together = {some for size in (1, 2, 3) for some in combinations(axes, size)}
+            if not together <= covered:
+                covered |= together
+                left_out = tuple(i for i in range(len(shape)) if i not in axes)
+                yield TableMeasurement(
+                    Threshold(features[i] for i in axes),
+                    table.counts.sum(axis=left_out),
+                    table.sigma * prod(shape[i] for i in left_out) ** 0.5,
+                    table.n,
+                )
+        level = {axes[:i] + axes[i + 1 :] for axes in large for i in range(len(axes))} - {()}
