@@ -11,7 +11,13 @@ from thresher.evaluation.errors import errors_of
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.document import seal_of
 from thresher.release.sources import SyntheticRows
-from thresher.release.sources.correction import Correction, surplus_of
+from thresher.release.sources.correction import (
+    FAR_OFF,
+    Correction,
+    surplus_of,
+    tolerance_for,
+    wrong_cells,
+)
 from thresher.tables import slabs_of
 
 SIGMA = 0.01
@@ -64,7 +70,23 @@ def test_the_least_tolerance_follows_from_the_misfit(release):
         return
     assert min(source.leasts.values()) > 0.9, "D' follows the noise"
     rows = RelaxedRows.uniform(source.schema.sizes, 50, np.random.default_rng(0))
-    assert min(replace(source, rows=rows).averaging(2.0).leasts.values()) == 0.0
+    far_off = replace(source, rows=rows).averaging()
+    assert min(far_off.leasts.values()) == 0.0
+    assert far_off.tolerance < source.tolerance - 1, "D' is wrong in cells with nobody, too"
+
+
+@pytest.mark.parametrize("wrong", [0, 40])
+def test_wrong_cells_are_told_from_noise(wrong):
+    off = np.abs(
+        np.random.default_rng(wrong).normal(0, 1, 10_000) + 6 * (np.arange(10_000) < wrong)
+    )
+    found = wrong_cells([int((off > limit).sum()) for limit in FAR_OFF], off.size)
+    assert 0.8 * wrong <= found <= wrong
+
+
+def test_the_tolerance_falls_as_more_cells_are_wrong():
+    found = [tolerance_for(10**6, wrong) for wrong in (0, 0.9, 2, 30, 10**4, 10**6, 10**7)]
+    assert found[0] == found[1] > found[2] > found[3] > found[4] > found[5] == found[6] == 0.0
 
 
 @pytest.mark.parametrize("averages", [False, True])

@@ -56,6 +56,15 @@ def test_no_other_precisions_have_a_smaller_maximum(given):
         assert worst(np.log(found) + rng.normal(0, 0.3, len(found))) > best - 2 * GAP
 
 
+def test_margins_that_may_err_as_much_as_they_like_change_nothing():
+    tables = [Threshold(names) for names in (("a", "b", "c"), ("a", "d"))]
+    schema = schema_of(2, 30, 9, 4)
+    alone = ResidualPlan.of(tables, schema)
+    free = ResidualPlan.of(tables, schema, {Threshold((name,)): 1e6 for name in "abcd"})
+    of = [plan.sigmas(tables, Fraction(1), Unit()) for plan in (alone, free)]
+    assert of[0] == pytest.approx(of[1], rel=1e-3)
+
+
 def test_residuals_of_as_many_features_are_equally_precise():
     """Three pairs of four features: four residuals of one feature, three of two."""
     schema = schema_of(2, 3, 4, 5, 1)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
-from math import log, sqrt
+from math import sqrt
 from typing import Any, Literal
 
 from thresher.mechanisms.adaptive_tables.candidate_answers import CandidateAnswers
@@ -47,7 +47,7 @@ from thresher.relaxed.compilation import telling_of_compilation
 from thresher.relaxed.projection import Stopping
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.prediction_error import Prediction, detectable_error, prediction_error_of
-from thresher.release.sources import LEAST_TOLERANCE, RowsAndTables, SyntheticRows, margins_of
+from thresher.release.sources import RowsAndTables, SyntheticRows, margins_of
 from thresher.schema import Schema
 from thresher.tables import AnswersOf, slabs_of
 from thresher.tables.sparse import MOST_CELLS
@@ -102,12 +102,6 @@ FEW_FEATURES = 2
 ADULT at ε = 1, this took 5 to 6 s of processor time in place of 6 to 9."""
 
 Optimise = Literal["max", "mean"]
-
-MOVED_BY_NOISE = 2.5
-"""The most standard deviations by which noise moves a cell in which D' has nobody.
-
-With 2 and 3, the largest error of 75 fits was 0.5 % larger; with 2, total variation was 5 % less.
-"""
 
 NEVER_CLAMPED = 1e6
 """The tolerance that no answer ever exceeds."""
@@ -295,7 +289,7 @@ class AdaptiveTablesProcedure:
             rows, self.workload.schema, None, measured, largest_fitted=self.plan.largest_fitted
         )
         if self.plan.residuals is not None:
-            source = source.averaging(tolerance_for(source))
+            source = source.averaging()
         return source.adding_up()
 
     @property
@@ -360,19 +354,6 @@ class AdaptiveTablesProcedure:
             memory=int(memory + CELL_TAKEN * (sum(tables) + chosen)) + counting_memory(n, asked),
             advice="take fewer rounds or thresholds, or a smaller largest_table",
         )
-
-
-def tolerance_for(source: RowsAndTables) -> float:
-    """How many standard deviations D' may differ from a noisy cell in which it has nobody.
-
-    The largest noise of N cells is about √(2 ln N) standard deviations. If D' is believed up to
-    this less a few, noise moves no such cell by more than these few.
-
-    Args:
-        source: D' and the noisy tables.
-    """
-    cells = sum(noisy.shares.size for noisy in source.tables.values())
-    return max(LEAST_TOLERANCE, sqrt(2 * log(max(2, cells))) - MOVED_BY_NOISE)
 
 
 def _when_asked(weights: ErrorWeights, rows: RelaxedRows) -> AnswersOf:

@@ -199,10 +199,11 @@ class _Problem:
                         columns.append(known.setdefault(residual, len(known)))
                         factors.append(size)
         cells = np.array([threshold.query_count(schema) for threshold in thresholds], np.float64)
+        tables = sum(times == 1.0 for times in allowed.values())
         return cls(
             list(known),
             np.array([math.prod(1 - 1 / sizes[i] for i in residual) for residual in known]),
-            2 * np.log(np.maximum(cells * len(thresholds), 2)) / np.square([*allowed.values()]),
+            2 * np.log(np.maximum(cells * tables, 2)) / np.square([*allowed.values()]),
             np.array(rows, np.intp),
             np.array(columns, np.intp),
             np.array(factors),

@@ -15,13 +15,16 @@ from thresher.queries.workload import Workload
 from thresher.relaxed.marginal import MarginalOnRows
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.sources.correction import (
+    FAR_OFF,
     FEW,
     LEAST_TOLERANCE,
     CorrectedMarginal,
     Correction,
     least_tolerance,
     surplus_of,
+    tolerance_for,
     weight_of,
+    wrong_cells,
 )
 from thresher.release.sources.fitted_variances import FittedVariances
 from thresher.release.sources.joint_tables import residuals_as_tables
@@ -114,21 +117,23 @@ class RowsAndTables(SyntheticRows):
             found[key] = surplus_of(parts, self.tables[key].shares.size)
         return replace(self, surpluses=found)
 
-    def averaging(self, tolerance: float) -> "RowsAndTables":
-        """The same where D' and noisy cells are averaged.
-
-        Args:
-            tolerance: That of cells in which D' has nobody.
-        """
-        found: dict[frozenset[str], float] = {}
+    def averaging(self) -> "RowsAndTables":
+        """The same where D' and noisy cells are averaged, with tolerances by how often D' errs."""
+        leasts: dict[frozenset[str], float] = {}
+        far_off, with_nobody = np.zeros(len(FAR_OFF), np.int64), 0
         for key, table in self.tables.items():
             total, cells = 0.0, 0
             for answers, noisy in self._both(key):
                 many = answers > FEW * table.sigma
-                total += float(np.square((answers - noisy)[many], dtype=np.float64).sum())
+                off = np.abs(answers - noisy, dtype=np.float64) / table.sigma
+                total += float(np.square(off[many]).sum())
                 cells += int(many.sum())
-            found[key] = least_tolerance(total / max(1, cells) / table.sigma**2)
-        return replace(self, tolerance=tolerance, averages=True, leasts=found)
+                with_nobody += int((~many).sum())
+                far_off += [int((off[~many] > limit).sum()) for limit in FAR_OFF]
+            leasts[key] = least_tolerance(total / max(1, cells))
+        cells = sum(table.shares.size for table in self.tables.values())
+        tolerance = tolerance_for(cells, wrong_cells(far_off.tolist(), with_nobody))
+        return replace(self, tolerance=tolerance, averages=True, leasts=leasts)
 
     def _both(self, key: frozenset[str]) -> Iterator[tuple[Table, Table]]:
         """What D' and a noisy table say, slab by slab."""
