@@ -12,6 +12,7 @@ from thresher.data.datasets import adult_schema
 from thresher.mechanisms.adaptive_tables.plan import make_plan
 from thresher.mechanisms.adaptive_tables.workload_tables import (
     AFFORDABLE,
+    AFFORDABLE_OF_TWO,
     AFFORDABLE_POWER,
     WorkloadTables,
 )
@@ -259,6 +260,18 @@ def test_the_load_is_the_square_of_the_largest_noise(r):
     assert tables.load(4 * N, RHO) == pytest.approx(load * 4 ** (-2 / 3))
     few = replace(tables, cells=dict([*tables.cells.items()][:16]), asked=tables.asked[:16])
     assert few.load(N, RHO) < load / 2
+
+
+def test_more_noise_is_borne_where_nothing_but_pairs_is_asked_for():
+    """All pairs of ADULT at ε = 0.1, where J is 4.4 times what rounds leave."""
+    rho, pairs = th.Budget.from_epsilon(0.1, Fraction(1, N**2)).rho, th.Workload.all(SCHEMA, 2)
+    tables = WorkloadTables.of(N, pairs, jointly=True)
+    left = (N * math.sqrt(rho)) ** -AFFORDABLE_POWER
+    assert AFFORDABLE * left < tables.largest_noise(N, rho) < AFFORDABLE_OF_TWO * left
+    assert len(make_plan(N, rho, pairs).workload_tables) == len(pairs)
+    [large] = [t for t in th.Workload.all(SCHEMA, 3) if t.features == SCHEMA.names[:3]]
+    mixed = th.Workload(SCHEMA, [*pairs, large])
+    assert not WorkloadTables.of(N, mixed, jointly=True).are_affordable(N, rho)
 
 
 def test_tables_that_share_residuals_are_less_of_a_load():
