@@ -17,9 +17,11 @@ from thresher.mechanisms import RAP, AdaptiveTables
 from thresher.mechanisms.projector import Projector
 from thresher.mechanisms.tuning import Grid, tune
 from thresher.privacy import InsecureSeededRandomness
+from thresher.privacy.access import Access
 from thresher.queries import Threshold, Workload
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release import load
+from thresher.tables import slabs_of
 
 RHO = Fraction(5, 7)
 GRID = Grid((1, 2, 4), (1, 2, 4))
@@ -126,6 +128,31 @@ def test_interrupted_at_every_fit_none_is_made_again(kind, records, pairs, tmp_p
         finished, again, notes = resumed(fit, records, pairs, journal)
         assert (again, notes) == (0, [])
         assert is_same(release, finished)
+
+
+def test_a_resumed_search_compares_the_same_trials(records, pairs, tmp_path):
+    """One of them measures all queries at once, and is fitted before the others."""
+    every = Grid((1, 2), (4, pairs.query_count))
+    seen, choose = [], Access.choose
+
+    def stopped_at_first(self, workload, candidates, *, rho):
+        [slab] = slabs_of(pairs[0].shape(pairs.schema))
+        seen.append([candidate(pairs[0])(slab) for candidate in candidates])
+        if len(seen) == 1:
+            raise KeyboardInterrupt
+        return choose(self, workload, candidates, rho=rho)
+
+    def search():
+        rap = RAP(rho=RHO, synthetic_rows=20)
+        return tune(records, pairs, rap, search="grid", grid=every, journal=tmp_path / "journal")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Access, "choose", stopped_at_first)
+        with pytest.raises(KeyboardInterrupt):
+            search()
+        search()
+    assert len(seen[0]) == 4
+    np.testing.assert_array_equal(seen[0], seen[1])
 
 
 def late(records, workload, folder):

@@ -52,6 +52,13 @@ def test_a_fit_answers_views_and_the_ranges_they_stand_for(data, mechanism, work
         assert list(loaded.sample(5, seed=0).columns) == ["age", "sex", "pay"]
 
 
+@pytest.mark.parametrize("mechanism", [th.RAP, th.AdaptiveTables, th.Auto])
+def test_views_of_public_records_start_a_fit(data, mechanism):
+    public = th.Records(COLUMNS, [column[:300] for column in data.columns])
+    release = mechanism(epsilon=10, synthetic_rows=100, rounds=2, public=public).fit(data, MIXED)
+    assert th.present_error(release, data, WORK) < 0.1
+
+
 def test_a_range_that_is_no_group_is_answered_by_the_feature_itself(data):
     release = th.AdaptiveTables(epsilon=10, synthetic_rows=100).fit(data, MIXED)
     asked = release.answer("age=29..")

@@ -135,3 +135,37 @@ def test_means_and_medians_of_everybody(release, people):
         assert mean.low <= people[name].mean() <= mean.high
         assert median.low <= np.median(people[name]) <= median.high
         assert not math.isnan(mean.error_bar)
+
+
+@pytest.mark.parametrize("rho", ["1/100", "1"])
+def test_margins_of_the_cells_of_a_wide_marginal(rho):
+    """The noise of a cell of six features is in no part of up to three."""
+    rng, n = np.random.default_rng(0), 20_000
+    schema = th.Schema(th.IntegerRange(name=f"f{i}", low=0, high=1, nulls=0) for i in range(6))
+    people = 0.6 * rng.random(n)[:, None] + 0.4 * rng.random((n, 6)) > 0.55
+    data = th.Records(schema, list(people.T.astype(np.uint8)))
+    work = th.Workload(schema, [th.Threshold(schema.names)])
+    release = th.Auto(rho=rho, synthetic_rows=300).fit(
+        data, work, randomness=th.InsecureSeededRandomness(0), progress=False
+    )
+    cells, counts = np.unique(people, axis=0, return_counts=True)
+    inside = 0
+    for cell, count in zip(cells, counts, strict=True):
+        conditions = [th.Condition(f"f{i}", [int(v)]) for i, v in enumerate(cell)]
+        answer = release.answer(th.Query(conditions))
+        inside += abs(answer - count / n) <= answer.error_bar
+    assert inside >= 0.9 * len(cells)
+
+
+def test_where_nothing_is_clamped_no_margin_says_so():
+    rng, n = np.random.default_rng(0), 5_000
+    schema = th.Schema(th.IntegerRange(name=name, low=0, high=299, nulls=0) for name in ("a", "b"))
+    a = rng.integers(0, 300, n)
+    data = th.Records(schema, [a.astype(np.uint16), (a * 7 % 300).astype(np.uint16)])
+    work = th.Workload(schema, [th.Threshold(("a", "b"))])
+    bars = {}
+    for optimise in ("max", "mean"):
+        mechanism = th.Auto(rho=1, synthetic_rows=100, optimise=optimise)
+        release = mechanism.fit(data, work, progress=False)
+        bars[optimise] = release.answer("a=1, b=7").error_bar
+    assert bars["mean"] > 1.2 * bars["max"]

@@ -1,6 +1,6 @@
 // The variances of the errors of D'; mirrors src/thresher/release/sources/fitted_variances.py.
 
-import { excessOf, misfitOf, pairsOf, varianceInParts } from "./parts.js";
+import { LARGEST_PART, excessOf, misfitOf, pairsOf, varianceInParts } from "./parts.js";
 
 export class FittedVariances {
   constructor({ tables, joint, clamped, queries, predicted, prediction, pairs, excesses, floor, constants }, sizes, oneWay) {
@@ -44,7 +44,8 @@ export class FittedVariances {
     const cells = product(conditions.map(({ part }) => part));
     const noise = whole * cells * (1 - cells) * misfitOf(pairsOf(features, pairOf));
     const asCells = this.floor + noise + excessOf(conditions, r, this.constants);
-    return { variance: Math.min(inParts, asCells), estimated: false };
+    // What four and more conditions have in common is in no part.
+    return { variance: conditions.length <= LARGEST_PART ? Math.min(inParts, asCells) : asCells, estimated: false };
   }
 
   /** What is known about a condition by itself. */

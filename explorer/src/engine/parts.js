@@ -2,6 +2,9 @@
 
 import { choose, countProbabilities } from "./uncertainty.js";
 
+/** The most conditions whose errors together are looked at. */
+export const LARGEST_PART = 3;
+
 /** The sum over all sets of one, two and three conditions. */
 export function varianceInParts(conditions, r, answer, constants, weightOf, pairOf) {
   const { correlation, interaction, expected: times, claimed: wrong } = constants;
@@ -59,9 +62,9 @@ function sharesOf(conditions, { most_exact: mostExact }) {
 }
 
 /** The sets of conditions, by their places, and the square of what an error in one counts. */
-function* setsOf(shares, r, { most_exact: mostExact }, largest = 3) {
+function* setsOf(shares, r, { most_exact: mostExact }, largest = LARGEST_PART) {
   const k = shares.length;
-  const most = Math.min(largest, k, k <= mostExact ? 3 : 2);
+  const most = Math.min(largest, k, k <= mostExact ? LARGEST_PART : 2);
   for (let size = 1; size <= most; size++) {
     const alike = k > mostExact ? countsOf(shares.slice(size), size, r) : null;
     for (const places of combinations(k, size))

@@ -234,7 +234,8 @@ class RAPProcedure:
         rows = self._first_rows().with_views(access.schema)
         if not self.is_adaptive:
             measured = access.measure(self.workload.thresholds, rho=self.cost, jointly=False)
-            rows = fits(rows, partial(self._project, rows, measured, access.schema, progress, 1))
+            project = partial(self._project, rows, measured, access.schema, progress, 1)
+            rows = fits(rows, project, keep=True)
             return Outcome(SyntheticRows(rows, access.schema), tuple(measured))
         measured, predictions, known = [], list[Prediction](), list[int]()
         per_round = self.cost / self.rounds

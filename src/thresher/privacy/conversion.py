@@ -150,7 +150,7 @@ def _convertible(amount: Amount, name: str) -> Decimal:
 def _exact_delta(delta: Amount) -> Decimal:
     fraction = exact(delta, "delta")
     if fraction >= 1:
-        raise BudgetError(f"delta must lie between 0 and 1, not {delta!r}; try delta=1/n**2")
+        raise BudgetError(f"delta must lie between 0 and 1, not {delta!r}; try delta=1e-9")
     return _decimal(fraction)
 
 

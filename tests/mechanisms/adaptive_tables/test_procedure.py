@@ -164,6 +164,20 @@ def test_features_of_no_candidate_are_counted_in_the_same_pass():
     assert len(passes) == 1
 
 
+def test_what_is_too_large_is_refused_before_anything_is_paid():
+    """One-way tables of other features were paid for before the workload's table was refused."""
+    sizes = {"a": 400, "b": 400, "c": 400, "d": 2}
+    schema = th.Schema(
+        th.IntegerRange(name=name, low=0, high=size - 1, nulls=0) for name, size in sizes.items()
+    )
+    records = Records(schema, [np.zeros(1000, np.uint16) for _ in sizes])
+    curator = th.Curator(records, th.Budget.from_rho(1))
+    mechanism = th.AdaptiveTables(rho=1, largest_table=10**8, workload_tables=True)
+    with pytest.raises(th.ResourceError):
+        mechanism.fit(curator, th.Workload(schema, [th.Threshold(("a", "b", "c"))]), progress=False)
+    assert curator.spent == 0
+
+
 def test_answers_that_are_best_on_average_come_from_d_prime_alone(adult):
     work = th.Workload(adult.schema, [th.Threshold(("age", "education-num", "occupation"))])
     mechanism = th.AdaptiveTables(epsilon=1, synthetic_rows=20, optimise="mean")

@@ -72,6 +72,7 @@ class ErrorWeights:
 
     def __init__(self, workload: Workload, tables: Collection[Threshold]) -> None:
         self._workload, self._schema = workload, (schema := workload.schema)
+        self._known_parts: dict[Threshold, float] = {}
         parts_of: dict[Threshold, list[Threshold]] = {}
         of_weight_one: set[Threshold] = set()
         for threshold in workload:
@@ -104,12 +105,18 @@ class ErrorWeights:
             return by_cell
 
         def weights_of(table: Threshold) -> Answers:
-            part, weights = self._workload.weight_of(table.features), by_cell(table)
+            part, weights = self._part_of(table), by_cell(table)
             if isinstance(weights, Same):
                 return Same(part * weights.number)
             return lambda slab: np.float32(part) * weights(slab)
 
         return weights_of
+
+    def _part_of(self, table: Threshold) -> float:
+        """The weight of a table in the workload, which is the same in every round."""
+        if table not in self._known_parts:
+            self._known_parts[table] = self._workload.weight_of(table.features)
+        return self._known_parts[table]
 
     def _by_cell(self, rows: RelaxedRows) -> AnswersOf:
         every = max(1, rows.count // ROWS_SAMPLED)

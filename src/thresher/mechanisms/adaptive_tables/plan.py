@@ -87,7 +87,7 @@ class Plan:
     """What is measured, and with what, as n, ρ and the workload decide.
 
     Attributes:
-        one_way: The one-way tables of the features in the workload.
+        one_way: The one-way tables of the features in the workload that no residual covers.
         other_one_way: Those of the other features.
         workload_tables: The tables that the workload's answers need most, measured before any
             round; empty if they are too many.

@@ -47,7 +47,7 @@ from thresher.relaxed.compilation import telling_of_compilation
 from thresher.relaxed.projection import Stopping
 from thresher.relaxed.rows import RelaxedRows
 from thresher.release.prediction_error import Prediction, detectable_error, prediction_error_of
-from thresher.release.sources import RowsAndTables, SyntheticRows, margins_of
+from thresher.release.sources import NEVER_CLAMPED, RowsAndTables, SyntheticRows, margins_of
 from thresher.schema import Schema
 from thresher.tables import AnswersOf, slabs_of
 from thresher.tables.sparse import MOST_CELLS
@@ -103,9 +103,6 @@ ADULT at ε = 1, this took 5 to 6 s of processor time in place of 6 to 9."""
 
 Optimise = Literal["max", "mean"]
 
-NEVER_CLAMPED = 1e6
-"""The tolerance that no answer ever exceeds."""
-
 
 @dataclass(frozen=True)
 class AdaptiveTablesProcedure:
@@ -156,14 +153,15 @@ class AdaptiveTablesProcedure:
 
     def _run(self, access: Access, progress: Progress, fits: Fits) -> Outcome:
         plan = self.plan
-        measured = self._measure_one_way(access)
-        if measured:
+        # The largest request comes first: if it is refused, nothing has been paid.
+        workload = self._measure_workload(access) if plan.workload_tables else []
+        if one_way := self._measure_one_way(access):
             progress(Step(ONE_WAY))
-        if plan.workload_tables:
-            measured += self._measure_workload(access)
+        if workload:
             progress(Step(WORKLOAD_TABLES))
+        measured = [*one_way, *workload]
         if self.public is not None:
-            rows = self.public.rows(self.synthetic_rows, self.seed)
+            rows = self.public.rows(self.synthetic_rows, self.seed).with_views(access.schema)
         else:
             known = one_way_known(measured, access.schema)
             rows = near_product(known, access.schema, self.synthetic_rows, self.seed)
@@ -313,7 +311,8 @@ class AdaptiveTablesProcedure:
         bases = ((table, Threshold(schema.bases(table.features))) for table in needed)
         counted = (table for table, base in bases if base.query_count(schema) <= MOST_CELLS)
         covered = {name for table in counted for name in table.features}
-        alone = [table for table in self.plan.one_way if not covered.issuperset(table.features)]
+        one_way = (*self.plan.one_way, *self.plan.other_one_way)
+        alone = [table for table in one_way if not covered.issuperset(table.features)]
         return Workload(schema, dict.fromkeys([*needed, *alone]))
 
     def phases(self, n: int) -> tuple[Phase, ...]:

@@ -48,6 +48,9 @@ LEAST_TOLERANCE = 1.0
 unless it is off by more than noise there."""
 
 
+NEVER_CLAMPED = 1e6
+"""The tolerance that no answer ever exceeds."""
+
 MOVED_BY_NOISE = 2.5
 """The most standard deviations by which noise moves a cell in which D' has nobody.
 

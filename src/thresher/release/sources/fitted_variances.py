@@ -30,6 +30,7 @@ from thresher.relaxed.rows import RelaxedRows
 from thresher.release.sources.dependence import Pairs, noise_of_total, one_way
 from thresher.release.sources.joint_tables import JointTable
 from thresher.release.sources.parts import (
+    LARGEST_PART,
     PARTS,
     Alone,
     excess_of,
@@ -194,7 +195,8 @@ class FittedVariances:
         cells = math.prod([one.part for one in conditions])
         noise = whole * cells * (1.0 - cells) * misfit_of(conditions, self._pairs.of)
         as_cells = self._floor + noise + excess_of(conditions, r)
-        return min(in_parts, as_cells), False
+        # What four and more conditions have in common is in no part.
+        return (min(in_parts, as_cells) if len(conditions) <= LARGEST_PART else as_cells), False
 
     def _alone_of(self, condition: Condition) -> Alone:
         name = condition.feature

@@ -34,6 +34,9 @@ CLAIMED = 0.1
 What D' claims is its answer less that of independent conditions.
 """
 
+LARGEST_PART = 3
+"""The most conditions whose errors together are looked at."""
+
 MOST_EXACT = 8
 """The most conditions that are looked at three by three, and whose shares count one by one.
 
@@ -135,11 +138,11 @@ def _shares(conditions: Sequence[Alone]) -> list[float]:
 
 
 def _sets(
-    shares: Sequence[float], r: int, largest: int = 3
+    shares: Sequence[float], r: int, largest: int = LARGEST_PART
 ) -> Iterator[tuple[tuple[int, ...], float]]:
     """The sets of conditions, by their places, and the square of what an error in one counts."""
     k = len(shares)
-    largest = min(largest, k, 3 if k <= MOST_EXACT else 2)
+    largest = min(largest, k, LARGEST_PART if k <= MOST_EXACT else 2)
     all_alike = cache(lambda size: _counts(shares[size:], size, r))
     for size in range(1, largest + 1):
         for places in combinations(range(k), size):

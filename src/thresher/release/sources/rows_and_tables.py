@@ -18,6 +18,7 @@ from thresher.release.sources.correction import (
     FAR_OFF,
     FEW,
     LEAST_TOLERANCE,
+    NEVER_CLAMPED,
     CorrectedMarginal,
     Correction,
     least_tolerance,
@@ -234,11 +235,12 @@ class RowsAndTables(SyntheticRows):
         """By what D' was fitted to, and by the tables that it is clamped to."""
         largest = self.largest_fitted
         tables = residuals_as_tables(measurements, self.schema)
+        clamping = measured_tables(tables) if self.tolerance < NEVER_CLAMPED else []
         return FittedVariances(
             self.schema,
             self.rows,
             [margin for m in tables for margin in margins_of(m, largest)],
-            clamping=[m for m in measured_tables(tables) if largest and m.counts.size > largest],
+            clamping=[m for m in clamping if largest and m.counts.size > largest],
             corrected={t: correct.sigma**2 for t, correct in self._of_thresholds.items()},
         )
 
