@@ -68,7 +68,7 @@ def test_the_least_tolerance_follows_from_the_misfit(release):
     if not source.averages:
         assert not source.leasts
         return
-    assert min(source.leasts.values()) > 0.9, "D' follows the noise"
+    assert min(source.leasts.values()) > 0.8, "D' follows the noise"
     rows = RelaxedRows.uniform(source.schema.sizes, 50, np.random.default_rng(0))
     far_off = replace(source, rows=rows).averaging()
     assert min(far_off.leasts.values()) == 0.0
