@@ -1,6 +1,6 @@
 """What adaptive tables do, step by step.
 
-1. Measure one-way tables.
+1. Measure one-way tables (after those of step 2, which may be refused).
 2. If they are few enough, measure all tables that the workload's answers need most. Marginals, and
    those that r-of-k answers follow from, are measured by their residuals, which tables with common
    features share (and one-way tables are among these). Start D' near the product of what is known

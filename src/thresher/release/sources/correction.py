@@ -47,7 +47,6 @@ LEAST_TOLERANCE = 1.0
 """Where D' has many people, it may differ by so many standard deviations from the noisy cell,
 unless it is off by more than noise there."""
 
-
 NEVER_CLAMPED = 1e6
 """The tolerance that no answer ever exceeds."""
 
@@ -171,12 +170,12 @@ def tolerance_for(cells: int, wrong: float) -> float:
 
     The largest noise of N cells is about m = √(2 ln N) standard deviations. If D' is right, and
     believed up to this less a few, noise moves no such cell by more than these few. If D' is wrong
-    in W cells, the noise of these, up to √(2 ln W), and the tolerance add up: what is best is half
-    way between the two.
+    in W cells, the noise of these, up to √(2 ln W), and the tolerance add up: half of the difference
+    of m and √(2 ln W) is best.
 
-    On 16 fits at ε = 10 (16 3-way marginals and 64 pairs of four tables), where D' is often wrong,
-    this made the largest error 0.98 times as large (0.90 to 1.03), and 0.96 times on six fits with
-    64 1-of-3 thresholds. At ε = 1, 26 fits of eight tables did not change: W was 0.
+    On 20 fits at ε = 10 (16 and 64 3-way marginals and 64 pairs of four tables), where D' is often
+    wrong, this made the largest error 0.98 times as large (0.90 to 1.03), and 0.96 times on six
+    fits with 64 1-of-3 thresholds. At ε = 1, 26 fits of eight tables did not change: W was 0.
 
     Args:
         cells: N.
