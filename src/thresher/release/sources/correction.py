@@ -170,8 +170,8 @@ def tolerance_for(cells: int, wrong: float) -> float:
 
     The largest noise of N cells is about m = √(2 ln N) standard deviations. If D' is right, and
     believed up to this less a few, noise moves no such cell by more than these few. If D' is wrong
-    in W cells, the noise of these, up to √(2 ln W), and the tolerance add up: half of the difference
-    of m and √(2 ln W) is best.
+    in W cells, the noise of these, up to √(2 ln W), and the tolerance add up: half of what lies
+    between m and √(2 ln W) is best.
 
     On 20 fits at ε = 10 (16 and 64 3-way marginals and 64 pairs of four tables), where D' is often
     wrong, this made the largest error 0.98 times as large (0.90 to 1.03), and 0.96 times on six
