@@ -179,6 +179,23 @@ def test_rounds_that_are_given_share_half_of_the_budget_with_pairs():
     assert without.workload_tables == (), "without rounds, pairs would leave something out"
 
 
+@pytest.mark.parametrize(("part", "features"), [(1, 3), (10, 2), (80, 2), (10**5, 2)])
+def test_for_the_mean_error_pairs_alone_take_the_place_of_all_that_noise_hides(part, features):
+    plan = plan_for_marginals(64, RHO / part, optimise="mean")
+    assert {table.k for table in plan.workload_tables} == {features}
+    assert plan.rounds == 0
+
+
+def test_for_the_mean_error_tables_and_rounds_that_are_given_are_made():
+    assert {
+        table.k
+        for table in plan_for_marginals(
+            64, RHO / 80, optimise="mean", workload_tables=True
+        ).workload_tables
+    } == {3}
+    assert plan_for_marginals(64, RHO / 80, optimise="mean", rounds=3).rounds == 3
+
+
 def test_marginals_that_are_wanted_are_measured_in_any_case():
     plan = plan_for_marginals(64, RHO / 100, workload_tables=True)
     assert {table.k for table in plan.workload_tables} == {3}

@@ -187,6 +187,21 @@ def test_answers_that_are_best_on_average_come_from_d_prime_alone(adult):
     assert release.settings["optimise"] == "mean"
 
 
+@pytest.mark.parametrize(("epsilon", "most"), [(0.1, 0.85), (1.0, 0.97)])
+def test_mean_errors_are_smaller_where_they_are_to_be(adult, epsilon, most):
+    """Total variation was 0.72 to 0.76 and 0.87 to 0.91 times as large in four fits each."""
+    work = th.Workload.random(adult.schema, 3, size=16, seed=0, max_queries=20_000)
+    found = {}
+    for optimise in ("max", "mean"):
+        mechanism = th.AdaptiveTables(epsilon=epsilon, synthetic_rows=300, optimise=optimise)
+        release = mechanism.fit(adult, work, randomness=th.InsecureSeededRandomness(0))
+        found[optimise] = sum(
+            np.abs(says - th.exact_answers(adult, threshold) / adult.n).sum()
+            for threshold, says in release.answer_all()
+        )
+    assert found["mean"] < most * found["max"]
+
+
 def test_what_can_be_optimised(adult):
     work = th.Workload(adult.schema, [th.Threshold(("race", "sex"))])
     with pytest.raises(th.ParameterError, match="optimise must be 'max' or 'mean', not 'min'"):

@@ -15,6 +15,6 @@ Replacing one record changes two cells of a marginal table, so measuring the who
 """
 
 from thresher.mechanisms.adaptive_tables.mechanism import AdaptiveTables
-from thresher.mechanisms.adaptive_tables.procedure import Optimise
+from thresher.mechanisms.adaptive_tables.workload_tables import Optimise
 
 __all__ = ["AdaptiveTables", "Optimise"]

@@ -7,7 +7,8 @@ from typing import ClassVar, get_args
 from thresher.data.records import Records
 from thresher.errors import ParameterError
 from thresher.mechanisms.adaptive_tables.plan import make_plan
-from thresher.mechanisms.adaptive_tables.procedure import AdaptiveTablesProcedure, Optimise
+from thresher.mechanisms.adaptive_tables.procedure import AdaptiveTablesProcedure
+from thresher.mechanisms.adaptive_tables.workload_tables import Optimise
 from thresher.mechanisms.mechanism import Mechanism
 from thresher.mechanisms.parameters import check_whole
 from thresher.mechanisms.public import PublicStart
@@ -29,8 +30,9 @@ class AdaptiveTables(Mechanism):
             `workload_tables`, at least 50,000 and at most 262,144. Most cells of larger tables are
             empty, and the others show in the smaller tables that they add up to.
         optimise: `"max"` for the smallest largest error over the workload: answers stay near the
-            noisy cells. `"mean"` for the smallest mean error: answers come from D' alone, so that
-            all tables agree with each other and add up to 1.
+            noisy cells. `"mean"` for the smallest mean error: only pairs of features are measured
+            where noise would hide more, D' is fitted to less of the noise, and answers come from D'
+            alone, so that all tables agree with each other and add up to 1.
         seed: Seeds the random start of D', which is public and protects nothing.
         public: Records that are public, which D' starts from, at no cost. You vouch for them: the
             promise does not cover them.
@@ -64,6 +66,7 @@ class AdaptiveTables(Mechanism):
             rounds=self.rounds,
             workload_tables=self.workload_tables,
             largest_table=self.largest_table,
+            optimise=self.optimise,
         )
         public = PublicStart.of(self.public, workload.schema)
         return AdaptiveTablesProcedure(

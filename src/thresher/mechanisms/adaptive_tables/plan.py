@@ -19,6 +19,7 @@ from thresher.mechanisms.adaptive_tables.candidates import (
     smallest_pairs,
 )
 from thresher.mechanisms.adaptive_tables.workload_tables import (
+    Optimise,
     best_tables,
     most_cells_fitted,
     most_cells_of_candidates,
@@ -128,6 +129,7 @@ def make_plan(
     rounds: int | None = None,
     workload_tables: bool | None = None,
     largest_table: int | None = None,
+    optimise: Optimise = "max",
 ) -> Plan:
     """Decide what to measure, by rules that use public facts only.
 
@@ -142,6 +144,7 @@ def make_plan(
         rounds: The number of rounds, if it was given. Then they do not anneal.
         workload_tables: Whether to measure the workload's tables, if it was given.
         largest_table: The most cells of a table that D' is fitted to, if it was given.
+        optimise: Which error over the workload is to be small.
 
     Example:
         >>> from thresher.data.datasets import adult_schema
@@ -153,7 +156,7 @@ def make_plan(
         64 0
     """
     has_rounds = rounds is None or rounds > 0
-    measured = best_tables(n, rho, workload, largest_table, workload_tables, has_rounds)
+    measured = best_tables(n, rho, workload, largest_table, workload_tables, has_rounds, optimise)
     tables = measured.cells if measured is not None else {}
     needs_rounds = measured is None or measured.leave_the_rest
     largest = largest_table or (most_cells_of_candidates if needs_rounds else most_cells_fitted)(n)
