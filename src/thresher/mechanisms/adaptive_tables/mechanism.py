@@ -32,7 +32,8 @@ class AdaptiveTables(Mechanism):
         optimise: `"max"` for the smallest largest error over the workload: answers stay near the
             noisy cells. `"mean"` for the smallest mean error: only pairs of features are measured
             where noise would hide more, D' is fitted to less of the noise, and answers come from D'
-            alone, so that all tables agree with each other and add up to 1.
+            alone, so that all tables agree with each other and add up to 1. (Where there is so
+            little noise that D' is far from the tables, answers are corrected all the same.)
         seed: Seeds the random start of D', which is public and protects nothing.
         public: Records that are public, which D' starts from, at no cost. You vouch for them: the
             promise does not cover them.

@@ -136,6 +136,20 @@ class RowsAndTables(SyntheticRows):
         tolerance = tolerance_for(cells, wrong_cells(far_off.tolist(), with_nobody))
         return replace(self, tolerance=tolerance, averages=True, leasts=leasts)
 
+    def mean_square(self) -> float:
+        """The mean square difference of D' and all noisy cells, in variances of their noise."""
+        total, cells = 0.0, 0
+        for key, table in self.tables.items():
+            for answers, noisy in self._both(key):
+                off = (answers - noisy).astype(np.float64) / table.sigma
+                total += float(np.square(off).sum())
+                cells += off.size
+        return total / max(1, cells)
+
+    def alone(self) -> "RowsAndTables":
+        """The same where all answers come from D', whatever the noisy tables say."""
+        return replace(self, tolerance=NEVER_CLAMPED, averages=False, surpluses={})
+
     def _both(self, key: frozenset[str]) -> Iterator[tuple[Table, Table]]:
         """What D' and a noisy table say, slab by slab."""
         noisy = self.tables[key]
