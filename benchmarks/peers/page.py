@@ -45,36 +45,43 @@ def section(results: Results) -> str:
     errors = means(results, "max")
     names = _present(results)
     parts = (
-        _verdict(errors),
+        (*_verdict(errors, COMPARED, "largest error"), "", *_losses(errors)),
+        _verdict(means(results, "total_variation"), "auto_mean", "total variation"),
         beside(results, names),
         _by_mechanism(results, names),
         predictions(results, names),
         _by_cell(errors, names),
     )
-    return "\n\n".join("\n".join(part) for part in parts)
+    return "\n\n".join(filter(None, ("\n".join(part).strip() for part in parts)))
 
 
-def _verdict(errors: Found) -> Iterator[str]:
-    yield "| `auto`, largest error | cells | best | within 10 % of the best | mean ratio | worst |"
+def _verdict(found: Found, name: str, measure: str) -> Iterator[str]:
+    """How often a mechanism is the best of all in a measure."""
+    compared = ratios(found, name)
+    if not compared:
+        return
+    yield f"| `{name}`, {measure} | cells | best | within 10 % of the best | mean ratio | worst |"
     yield "|---|---|---|---|---|---|"
-    compared = ratios(errors, COMPARED)
     held_out = {place: ratio for place, ratio in compared.items() if place[0] in HELD_OUT}
     tuned = {place: ratio for place, ratio in compared.items() if place not in held_out}
-    for name, chosen in (("tables for tuning", tuned), ("tables set aside", held_out)):
+    for kind, chosen in (("tables for tuning", tuned), ("tables set aside", held_out)):
         if chosen:
             shares = [np.mean([r <= most for r in chosen.values()]) for most in (1 + 1e-9, 1.1)]
             place, worst = max(chosen.items(), key=lambda item: item[1])
             yield (
-                f"| {name} | {len(chosen)} | {shares[0]:.0%} | {shares[1]:.0%} "
+                f"| {kind} | {len(chosen)} | {shares[0]:.0%} | {shares[1]:.0%} "
                 f"| {geometric_mean(chosen.values()):.2f} | {worst:.2f} ({named(place)}) |"
             )
+
+
+def _losses(errors: Found) -> Iterator[str]:
+    """Where plain noisy tables are better."""
     for other in ("gaussian_joint", "residual"):
         worse = worse_than(errors, COMPARED, other)
         if any(other in by_name for by_name in errors.values()):
-            yield ""
             yield (
                 f"`{COMPARED}` is worse than `{other}` by more than a standard error in "
-                f"{len(worse)} cells{': ' if worse else ''}{'; '.join(map(named, worse))}."
+                f"{len(worse)} cells{': ' if worse else ''}{'; '.join(map(named, worse))}.\n"
             )
 
 

@@ -195,6 +195,18 @@ def test_the_table_marks_the_best_and_says_where_auto_loses(tmp_path):
     assert "| churn | 3-way x 16 | 1 | **0.02 ± 0** | 0.04 ± 0.01 | – | 2.00 |" in page
     assert "in 1 cells: churn, 3-way x 16, ε = 1." in page
     assert "| `opendp_aim` | 0 | 1 |" in page
+    assert "total variation | cells" not in page, "auto_mean was not run"
+
+
+def test_total_variation_is_that_of_the_mechanism_for_mean_errors(tmp_path):
+    results = Results(tmp_path / "peers.csv")
+    for data, variation in (("youth", 0.05), ("diamonds", 0.2), ("caravan", 0.105)):
+        mean = {**_row(0.1), "total_variation": variation}
+        results.add(Cell(data, "3-way x 16", 1.0, "auto_mean", 0), mean, "c")
+        results.add(Cell(data, "3-way x 16", 1.0, "opendp_mst", 0), _row(0.02), "c")
+    page = section(Results(results.path))
+    assert "| `auto_mean`, total variation | cells |" in page
+    assert "| tables set aside | 3 | 33% | 67% | 1.28 | 2.00 (diamonds, 3-way x 16" in page
 
 
 def test_peers_are_compared_where_both_were_measured(tmp_path):
