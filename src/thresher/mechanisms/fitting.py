@@ -25,6 +25,7 @@ from thresher.privacy.persons import check_person, public_total
 from thresher.privacy.randomness import Randomness
 from thresher.privacy.unit import Unit
 from thresher.progress import COUNTING, Follower
+from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.release import Release
 
@@ -133,7 +134,12 @@ class Fitting:
         if counts_only:
             check_only_measures(procedure, self.never_selects, n_is_known=False)
         estimate = _checked(procedure, UNKNOWN_N)
-        return _Settled(procedure, estimate, self.budget.rho, self.workload, UNKNOWN_N)
+        asks = self.workload
+        if isinstance(procedure, AsksForParts):
+            # Whatever n will be: the one-way table of any feature may be measured.
+            alone = (Threshold((name,)) for name in asks.schema.names)
+            asks = Workload(asks.schema, dict.fromkeys([*asks, *alone]))
+        return _Settled(procedure, estimate, self.budget.rho, asks, UNKNOWN_N)
 
     def _run(
         self, access: Access, first: "_Settled", fits: Fits | None = None, *, counts: bool = False

@@ -140,7 +140,8 @@ def test_the_tables_of_few_thresholds_are_counted_as_they_are(adult):
     assert {tuple(sorted(threshold.features)) for threshold in work} <= asked
 
 
-def test_features_of_no_candidate_are_counted_in_the_same_pass():
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+def test_features_of_no_candidate_are_counted_in_the_same_pass(neighbours):
     """Their one-way tables were counted in a second pass, with nothing to compare it with."""
     schema = th.Schema(
         th.IntegerRange(name=f"f{i}", low=0, high=1 if i < 4 else 4000, nulls=0) for i in range(8)
@@ -161,7 +162,9 @@ def test_features_of_no_candidate_are_counted_in_the_same_pass():
     workload = th.Workload(
         schema, [th.Threshold(("f0", "f1")), th.Threshold(("f4", "f5", "f6", "f7"))]
     )
-    th.AdaptiveTables(rho=1, rounds=1, synthetic_rows=50).fit(Counted(), workload, progress=False)
+    th.AdaptiveTables(rho=1, rounds=1, synthetic_rows=50).fit(
+        Counted(), workload, unit=th.Unit(neighbours=neighbours), progress=False
+    )
     assert len(passes) == 1
 
 
