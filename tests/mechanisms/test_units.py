@@ -230,3 +230,15 @@ def test_a_curator_has_its_own_unit(of):
     assert release.spent == RHO * Fraction(9, 10)
     with pytest.raises(ParameterError, match="known already"):
         Curator(of(Unit()), th.Budget.from_rho(1)).measure_total(rho=1)
+
+
+def test_who_may_be_refused_once_n_is_measured_is_told_before(of, monkeypatch):
+    """With 90 MiB of memory, batches of a million records still fit, and of ten million not."""
+    heard = []
+    unit, listen = UNITS["record added"], lambda *told: heard.append(told[-1])
+    fit(of(unit), unit, progress=listen)
+    assert not any("refused" in words for words in heard)
+    monkeypatch.setattr("thresher.mechanisms.estimate.available_memory", lambda: 90 << 20)
+    fit(of(unit), unit, progress=listen)
+    [told] = [words for words in heard if "refused" in words]
+    assert "If there are 10,000,000 records or more" in told

@@ -11,7 +11,7 @@ from typing import Any
 
 from thresher.data.private import PrivateData
 from thresher.data.told import telling
-from thresher.errors import BudgetError
+from thresher.errors import BudgetError, ResourceError
 from thresher.mechanisms.checkpoint import CheckpointedFits, Fits
 from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.procedure import AsksForParts, MayOnlyMeasure, Outcome, Procedure
@@ -41,8 +41,9 @@ answer. The largest noise among all cells of 20 tables is about four times as la
 less makes all other noise 2.6 % larger. Margins of error cover both.
 """
 
-UNKNOWN_N = 10_000
-"""While n is private and not yet measured, parameters are checked as if n were this."""
+UNKNOWN_N, LARGER_N = 10_000, (10**8, 10**7, 10**6, 10**5)
+"""While n is private and not yet measured, parameters are checked as if n were the first of these.
+If a fit would be refused for one of the others, that is said before anything is paid for."""
 
 
 @dataclass(frozen=True)
@@ -134,12 +135,28 @@ class Fitting:
         if counts_only:
             check_only_measures(procedure, self.never_selects, n_is_known=False)
         estimate = _checked(procedure, UNKNOWN_N)
+        self._tell_of_refusal()
         asks = self.workload
         if isinstance(procedure, AsksForParts):
             # Whatever n will be: the one-way table of any feature may be measured.
             alone = (Threshold((name,)) for name in asks.schema.names)
             asks = Workload(asks.schema, dict.fromkeys([*asks, *alone]))
         return _Settled(procedure, estimate, self.budget.rho, asks, UNKNOWN_N)
+
+    def _tell_of_refusal(self) -> None:
+        """Say for how many records the fit would be refused, but only after n was paid for."""
+        told = ""
+        for n in LARGER_N:
+            try:
+                _checked(self.resolve(n, self.budget.rho, self.workload), n)
+                break
+            except ResourceError as refusal:
+                told = (
+                    f"n is private. If there are {n:,} records or more, this fit will be refused "
+                    f"once n is measured, and a twentieth of the budget is lost: {refusal}"
+                )
+        if told:
+            self.progress.note(told)
 
     def _run(
         self, access: Access, first: "_Settled", fits: Fits | None = None, *, counts: bool = False
