@@ -156,7 +156,7 @@ def reproduce(
         return
     wanted, folder = _checked(figures, output, optimizer)
     if stored:
-        _redraw(wanted, folder, page, as_json)
+        _redraw(wanted, folder, merge or [], page, as_json)
         return
     chosen, sources = _scale(_Choice(scale, data, loans, lending_club, optimizer, practice))
     chosen = chosen if repetitions is None else chosen.repeated(repetitions)
@@ -233,13 +233,19 @@ def _scale(choice: _Choice) -> tuple["Scale", "Sources"]:
     return (scale if choice.data is None else scale.only(choice.data)), sources
 
 
-def _redraw(figures: Sequence[str], output: Path, page: Path | None, as_json: bool) -> None:
+def _redraw(
+    figures: Sequence[str],
+    output: Path,
+    merged: Sequence[Path],
+    page: Path | None,
+    as_json: bool,
+) -> None:
     from thresher.reproduction.page import fill
     from thresher.reproduction.stored import redrawn
 
     if not output.is_dir():
         raise ParameterError(f"--stored: there are no results in {output}")
-    written = redrawn(figures, output)
+    written = redrawn(figures, output, merged)
     if page is not None:
         written.extend(page for _ in fill(page, output)[:1])
     if as_json:

@@ -25,17 +25,21 @@ LEAST_TOLD = 0.005
 """Hours that are not rounded to nothing."""
 
 
-def redrawn(names: Sequence[str], folder: Path) -> list[Path]:
+def redrawn(names: Sequence[str], folder: Path, merged: Sequence[Path] = ()) -> list[Path]:
     """Draw figures from stored results; where all are drawn, a table tells the scale of each.
 
     Args:
         names: Names of figures, or `all`.
         folder: Where the results are.
+        merged: Results of other machines, which are taken over first.
 
     Returns:
         The files written.
     """
     rows, written = [_line(COLUMNS), "|---" * len(COLUMNS) + "|"], []
+    with Store(folder / STORE) as store:
+        for path in merged:
+            store.merge(path)
     for place in (folder, *sorted(path.parent for path in folder.glob(f"*/{STORE}"))):
         with Store(place / STORE) as store:
             for figure in figures_named(names):
