@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -141,11 +142,12 @@ def draw_curves(axes: Axes, curves: Sequence[Curve]) -> None:
             axes.fill_between(
                 curve.x, curve.low, curve.high, color=COLOURS[look], alpha=0.15, linewidth=0
             )
+        lower = crowded(curve.x)
         for x, y, note in zip(curve.x, curve.y, curve.notes, strict=False):
             axes.annotate(
                 note,
                 (x, under(x, y, curves)),
-                xytext=(0, -6),
+                xytext=(0, -13 if x in lower else -6),
                 textcoords="offset points",
                 ha="center",
                 va="top",
@@ -172,12 +174,25 @@ def under(x: float, y: float, curves: Sequence[Curve]) -> float:
     return y
 
 
+def crowded(sizes: Sequence[float]) -> set[float]:
+    """Sizes so near to the one before that their words have to stand lower.
+
+    Example:
+        >>> crowded([1, 4, 16, 64, 256, 364])
+        {364}
+    """
+    return {later for earlier, later in pairwise(sorted(sizes)) if later < 2 * earlier}
+
+
 def sizes_axis(axes: Axes, sizes: Sequence[float], label: str) -> None:
     """A logarithmic axis whose ticks are the sizes that were tried."""
+    lower = crowded(sizes)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(FixedLocator(list(sizes)))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_major_formatter(
+        FuncFormatter(lambda value, _: ("\n" if value in lower else "") + f"{value:g}")
+    )
     axes.set_xlabel(label)
     if len(sizes) > 1:
         axes.set_xlim(min(sizes) / 1.6, max(sizes) * 1.6)
