@@ -1,6 +1,6 @@
 """Where a release's answers come from: synthetic rows, noisy tables, residuals, or nothing."""
 
-from thresher.release.sources.correction import LEAST_TOLERANCE, NEVER_CLAMPED
+from thresher.release.sources.correction import LEAST_TOLERANCE
 from thresher.release.sources.joint_tables import joint_table
 from thresher.release.sources.noisy_tables import NoisyTables
 from thresher.release.sources.pooling import margins_of
@@ -12,7 +12,6 @@ from thresher.release.sources.zeros import Zeros
 
 __all__ = [
     "LEAST_TOLERANCE",
-    "NEVER_CLAMPED",
     "TOLERANCE",
     "AnswerSource",
     "NoisyTables",
