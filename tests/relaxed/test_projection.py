@@ -9,7 +9,7 @@ from thresher.relaxed.projection import OPTIMISERS, Stopping, project
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.selected import SelectedQueries, answers
 from thresher.relaxed.tables import threshold_table
-from thresher.relaxed.targets import Misfit, QueryTargets, TableTarget, Target
+from thresher.relaxed.targets import Gradient, Misfit, QueryTargets, Residuals, TableTarget, Target
 from thresher.schema import IntegerRange, Schema
 
 SIZES = (6, 4, 9, 2, 5)
@@ -160,6 +160,32 @@ def test_a_good_start_may_stay_as_it_is() -> None:
     np.testing.assert_array_equal(kept.rows.columns, rows.columns)
     assert (len(kept.misfits), kept.reason) == (1, "noise")
     assert len(project(rows, targets).misfits) > 1
+
+
+class NotFiniteNearby:
+    """A target whose misfit is not a number but where D' stands first."""
+
+    def __init__(self, target: Target, rows: RelaxedRows) -> None:
+        self._target, self._known = target, rows.columns.copy()
+
+    def __len__(self) -> int:
+        return len(self._target)
+
+    def residuals(
+        self, rows: RelaxedRows, gradient: Gradient | None = None, weight: float = 1.0
+    ) -> Residuals:
+        found = self._target.residuals(rows, gradient, weight)
+        if np.array_equal(rows.columns, self._known):
+            return found
+        return Residuals(len(self), np.nan, np.nan)
+
+
+def test_a_step_to_what_is_not_a_number_is_not_taken() -> None:
+    rows = start()
+    target = QueryTargets(random_queries(4, 2, 2), np.full(4, 0.3), sigma=0.01)
+    result = project(rows, [NotFiniteNearby(target, rows)])
+    np.testing.assert_array_equal(result.rows.columns, rows.columns)
+    assert result.reason == "optimum"
 
 
 def test_mistakes_are_named() -> None:

@@ -22,6 +22,9 @@ from thresher.relaxed.steps import (
 )
 from thresher.relaxed.targets import Misfit, Residuals
 
+NO_STEP = 1e-30
+"""A step of this share of the first one moves nothing."""
+
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
@@ -99,6 +102,7 @@ class AcceleratedProjection:
         here = best = misfit.residuals(latest, gradient)
         yield Iterate(latest, best)
         size, momentum = _first_size(gradient), 1.0
+        smallest = NO_STEP * size
         while True:
             while True:
                 if self.toll is None:
@@ -110,8 +114,9 @@ class AcceleratedProjection:
                 slope, square = slope_and_square(gradient, ahead, trial)
                 # Rounding of float32 answers, amplified by 1/σ, must not look like a bad step.
                 rise = there.misfit - here.misfit - slope - 1e-6 * here.misfit
-                # A move too small for float32 to square is no move: it is as good as accepted.
-                if square == 0.0 or rise <= square / (2.0 * size):
+                # A move too small for float32 to square is no move: it is as good as accepted. So
+                # is one of next to no size, which only a misfit that is not a number leads to.
+                if square == 0.0 or size < smallest or rise <= square / (2.0 * size):
                     break
                 # The size that the curvature along this step allows, or a tenth if that is less.
                 size = max(0.1 * size, min(0.5 * size, square / (2.0 * rise)))

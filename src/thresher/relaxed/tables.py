@@ -117,6 +117,17 @@ def _added(counts: Array) -> Array:
     return total
 
 
+def _product(left: Array, right: Array) -> Array:
+    """The matrix product, without warnings about numbers that are not in it.
+
+    BLAS computes with whole vector registers. What stands beyond the end of a short row can raise
+    the processor's flag for an invalid number, although no result depends on it.
+    """
+    with np.errstate(invalid="ignore"):
+        product: Array = left @ right
+    return product
+
+
 class TableOnRows:
     """One threshold's table on one D', slab by slab, with the transpose for derivatives.
 
@@ -171,7 +182,7 @@ class TableOnRows:
 
     def slab(self, leading: range) -> NDArray[np.float32]:
         """T_r for a contiguous range of leading cells (len(leading) × trailing cells)."""
-        table: NDArray[np.float32] = self._leading(leading).factor() @ self._exactly.T
+        table: NDArray[np.float32] = _product(self._leading(leading).factor(), self._exactly.T)
         table *= self._scale
         if self._base is not None:
             table += self._base
@@ -187,12 +198,13 @@ class TableOnRows:
         self._pull_base += pull.sum(axis=0) * np.float32(1.0 / self._rows.count)
         pull = pull * self._scale
         side = self._leading(leading)
-        trailing_share = pull.T @ side.factor()
+        trailing_share = _product(pull.T, side.factor())
         if self._pull_exactly is None:
             self._pull_exactly = trailing_share
         else:
             self._pull_exactly += trailing_share
-        side.pull_back(pull @ self._exactly, self._blocks(gradient, self._leading_features))
+        leading_share = _product(pull, self._exactly)
+        side.pull_back(leading_share, self._blocks(gradient, self._leading_features))
 
     def finish_pull_back(self, gradient: NDArray[np.float32]) -> None:
         """Add to `gradient` what all slabs mean for the trailing features."""
