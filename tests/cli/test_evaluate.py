@@ -1,5 +1,6 @@
 """`thresher evaluate`: a release beside the truth and the baselines; not for publication."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,7 @@ def test_how_long_it_takes_is_said_beforehand_if_that_is_long(release, thresher,
     assert "takes about" not in thresher("evaluate release people.csv").err
     monkeypatch.setattr("thresher.cli.evaluate.WORTH_SAYING", 0.0)
     done = thresher("evaluate release people.csv --json")
-    assert "comparing 27 queries takes about 0 s of processor time" in done.err
+    assert re.search(r"comparing 27 queries takes about \d+ s of processor time", done.err)
     assert done.json["queries"] == 27
 
 
