@@ -1,7 +1,7 @@
 """Gaussian accounting promises no less δ than small vectors of noisy counts really have.
 
-The exact δ is a sum over outputs, in double precision. Planted: noise that is 5 % too small, noise
-without the part that whole numbers cost, and a selection on an account of noisy counts.
+The exact δ is a sum over outputs, in double precision. Planted: noise that is 5 % too small, and
+noise without the part that whole numbers cost. Choices beside noise are in `test_choices`.
 """
 
 import math
@@ -12,18 +12,16 @@ from itertools import product
 import numpy as np
 import pytest
 from scipy.special import log_ndtr, ndtri_exp
-from universe import answers_from, data_sets, neighbours_of, records_of, schema_of
+from universe import data_sets, neighbours_of, records_of, schema_of
 
 import thresher.privacy.curator
-from thresher.errors import BudgetError
 from thresher.privacy import Budget, Curator, InsecureSeededRandomness, Unit
 from thresher.privacy.curator import REQUESTS
 from thresher.privacy.gaussian import ADDED_VARIANCE, LEAST_VARIANCE, rho_of_noise
 from thresher.privacy.gaussian_curve import point
-from thresher.privacy.ladder import selection_rate
-from thresher.privacy.requests import Measure, MeasureTotal, SelectTable
+from thresher.privacy.requests import Measure, MeasureTotal
 from thresher.privacy.residuals import MeasureResiduals
-from thresher.queries import Query, Threshold, Workload
+from thresher.queries import Query, Threshold
 from thresher.tables.contrasts import contrasts_of, squared_norms
 
 MARGIN = 1e-9
@@ -227,34 +225,6 @@ def test_the_noise_that_is_drawn_is_the_noise_that_is_told(jointly):
     assert abs((drawn.astype(float) ** 2).mean() / expected - 1) < 5.5 * math.sqrt(2 / drawn.size)
 
 
-def test_selections_are_refused_before_they_are_paid_for():
-    work = Workload(SCHEMA, TABLES)
-    answers = answers_from(work, [1] * work.query_count, 2)
-    curator = curator_of(PEOPLE[0], Fraction(1))
-    for ask in (
-        lambda: curator.select(work, answers, 1, rho="1/10"),
-        lambda: curator.select_table(TABLES, answers, [0, 0, 0], rho="1/10"),
-        lambda: curator.choose(work, [answers, answers], rho="1/10"),
-    ):
-        with pytest.raises(BudgetError, match="more than noise on counts"):
-            ask()
-    assert curator.spent == 0
-
-
 def test_nothing_but_noisy_counts_tells_of_a_variance():
     gaussian = {Measure, MeasureResiduals, MeasureTotal}
     assert {kind for kind in REQUESTS if "least_variance" in vars(kind)} == gaussian
-
-
-def test_a_selection_on_such_an_account_would_break_the_promise(monkeypatch):
-    # A coin: two tables of which each is worse for one neighbour, chosen by one draw. Its δ at
-    # ε = 0 is the difference of the chances of the first.
-    rho = Fraction(1, 50)
-    rate = float(selection_rate(rho))
-    assert math.tanh(rate / 2) > 1.2 * promised(0, math.sqrt(2 * rho))
-    # And if it were let in, the test above would see that it was paid for.
-    monkeypatch.setattr(SelectTable, "least_variance", lambda *_: Fraction(1))
-    curator = curator_of(PEOPLE[0], Fraction(1))
-    answers = answers_from(Workload(SCHEMA, TABLES), [1] * 11, 2)
-    curator.select_table(TABLES, answers, [0, 0, 0], rho="1/10")
-    assert curator.spent > 0

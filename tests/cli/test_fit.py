@@ -33,7 +33,7 @@ def fit(folder, thresher):
 def test_json_has_exactly_the_promised_keys(fit):
     told = fit(f"--epsilon 1 {SMALL} -o release --json")
     assert told.json["seconds"] >= 0
-    rho = rho_of(1, Fraction(1, 300**2))
+    rho = rho_of(1, Fraction(1, 300**2), "gaussian")
     assert {**told.json, "seconds": 0} == {
         "release": "release", "rho": float(rho), "epsilon": 1.0, "delta": 1 / 300**2,
         "seconds": 0, "rounds": 2, "measured": 6,
@@ -54,15 +54,15 @@ def test_words(fit):
     assert "spent: rho 0, out of epsilon 1" in told.out
 
 
-def test_accounting_is_gaussian_where_nothing_is_selected(fit):
+def test_accounting_is_gaussian_with_and_without_choices(fit):
     told = fit("--epsilon 1 --delta 1e-6 --mechanism residual -o one")
     assert "of epsilon 1 at delta 1e-06 (gaussian)" in told.out
     assert load("one").spent == rho_of(1, 1e-6, "gaussian")
     fit("--epsilon 1 --delta 1e-6 --mechanism residual --accounting tight -o two")
     assert load("two").spent == rho_of(1, 1e-6)
-    told = fit(f"--epsilon 1 --delta 1e-6 --accounting gaussian {SMALL} -o three")
-    assert (told.status, Path("three.partial").exists()) == (2, False)
-    assert "Gaussian accounting covers noisy counts alone" in told.err
+    told = fit(f"--epsilon 1 --delta 1e-6 {SMALL} -o three")
+    assert "of epsilon 1 at delta 1e-06 (gaussian)" in told.out
+    assert load("three").spent == rho_of(1, 1e-6, "gaussian")
 
 
 @pytest.mark.parametrize("mechanism", sorted(MECHANISMS))

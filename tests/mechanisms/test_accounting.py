@@ -10,6 +10,7 @@ import thresher as th
 from thresher.data.records import Records
 from thresher.errors import BudgetError, ParameterError, ReleaseError
 from thresher.mechanisms import Residual
+from thresher.mechanisms.tuning import Grid
 from thresher.privacy import Budget, Curator, Ledger, Unit, epsilon_of, rho_of
 from thresher.privacy.budget import PrivacyWarning
 from thresher.release.statement import statement_of
@@ -56,14 +57,19 @@ def test_what_never_selects_gets_the_exact_curve(kind, records, workload):
         assert release.budget.rho == rho_of(1, DELTA, accounting)
 
 
-def test_auto_gets_it_where_its_plan_has_no_rounds(records, workload, hard):
+def test_fits_with_and_without_choices_get_it(records, workload, hard):
     release = auto(epsilon=1).fit(records, workload)
     assert release.settings["rounds"] == 0
     assert (release.budget.accounting, release.spent) == ("gaussian", CURVE)
     release = auto(epsilon=1).fit(records, hard)
     assert release.settings["rounds"] > 0
+    assert (release.budget.accounting, release.spent) == ("gaussian", CURVE)
+    rap = th.RAP(epsilon=1, synthetic_rows=20)
+    tuned = th.tune(records, workload, rap, grid=Grid((1, 2), (1, 2)))
+    for release in (rap.fit(records, workload), tuned.release):
+        assert (release.budget.accounting, release.spent) == ("gaussian", CURVE)
+    release = auto(epsilon=1, accounting="tight").fit(records, hard)
     assert (release.budget.accounting, release.spent) == ("tight", TIGHT)
-    assert th.RAP(epsilon=1).budget_for(records, None, workload).accounting == "tight"
 
 
 @pytest.mark.parametrize(
@@ -106,10 +112,9 @@ def test_other_ledgers_keep_the_tight_conversion(records, workload, tmp_path):
 
 def test_a_curator_decides(records, workload, hard):
     curator = Curator(records, Budget.from_epsilon(1, DELTA, "gaussian"))
-    with pytest.raises(BudgetError, match="covers noisy counts alone"):
-        auto(rho=TIGHT).fit(curator, hard)
-    assert curator.spent == 0
-    half = Residual(epsilon="0.5").fit(curator, workload)
+    release = auto(rho=CURVE / 4).fit(curator, hard)
+    assert (release.budget.accounting, release.spent) == ("gaussian", CURVE / 4)
+    half = Residual(epsilon="0.4").fit(curator, workload)
     assert half.budget.accounting == "gaussian"
     rest = Residual().fit(curator, workload)
     assert rest.budget.accounting == "gaussian"
@@ -120,11 +125,12 @@ def test_a_curator_decides(records, workload, hard):
         Residual(epsilon="0.1", accounting="gaussian").fit(other, workload)
 
 
-def test_where_n_is_private_only_what_never_selects_gets_it(records, workload, tmp_path):
+def test_where_n_is_private(records, workload, hard, tmp_path):
     unit, delta = Unit("add-remove"), Fraction(1, 10**6)
-    release = Residual(epsilon=1, delta=delta).fit(records, workload, unit=unit)
-    assert (release.budget.accounting, release.n_sigma > 0) == ("gaussian", True)
-    assert auto(epsilon=1, delta=delta).budget_for(records, unit, workload).accounting == "tight"
+    for mechanism, work in ((Residual, workload), (auto, hard)):
+        release = mechanism(epsilon=1, delta=delta).fit(records, work, unit=unit)
+        assert (release.budget.accounting, release.n_sigma > 0) == ("gaussian", True)
+        assert release.spent == release.budget.rho
     ledger = Ledger.create(tmp_path / "l", CURVE, accounting="gaussian", unit=unit)
     with pytest.raises(BudgetError, match="tables may, as n is private, choose"):
         auto(epsilon=1, delta=delta).fit(records, workload, unit=unit, ledger=ledger)
@@ -168,13 +174,13 @@ def test_an_interrupted_fit_goes_on_with_the_accounting_it_began_with(
         Residual(epsilon=1).fit(records, workload, journal=tmp_path / "new")
 
 
-def test_rho_alone_can_be_for_noisy_counts_only(records, workload, hard, tmp_path):
+def test_rho_alone_can_have_this_accounting(records, workload, hard, tmp_path):
     release = Residual(rho="1/50", accounting="gaussian").fit(records, workload)
     assert release.epsilon == epsilon_of("1/50", DELTA, "gaussian") < epsilon_of("1/50", DELTA)
     release.save(tmp_path / "r")
     assert th.load(tmp_path / "r").budget == release.budget
-    with pytest.raises(BudgetError, match="covers noisy counts alone"):
-        auto(rho="1/50", accounting="gaussian").fit(records, hard)
+    release = auto(rho="1/50", accounting="gaussian").fit(records, hard)
+    assert release.epsilon == epsilon_of("1/50", DELTA, "gaussian")
 
 
 def test_a_release_says_by_which_curve_in_plain_words(records, workload, tmp_path):
@@ -183,7 +189,7 @@ def test_a_release_says_by_which_curve_in_plain_words(records, workload, tmp_pat
     assert stated["thresher"]["accounting"] == "gaussian"
     details = stated["deployment"]["privacy_loss"]["privacy_parameters_details"]
     assert "the exact curve of Gaussian noise" in details
-    assert "nothing was selected by looking at the records" in details
+    assert "all results together tell no more" in details
     assert "Gaussian differential privacy" in stated["deployment"]["accounting"]["composition"]
     release.save(tmp_path / "r")
     assert "the exact curve of Gaussian noise" in (tmp_path / "r" / "README.md").read_text()
@@ -206,15 +212,15 @@ def test_plans_follow_the_same_rule(records, workload, hard, tmp_path):
     few = th.Workload(records.schema, hard.thresholds[:3])
     assert accountings(workload) == [("gaussian", False)]
     assert accountings(workload, accounting="tight") == [("tight", False)]
-    assert accountings(few, mechanism=th.RAP(synthetic_rows=20)) == [("tight", False)]
+    assert accountings(few, mechanism=th.RAP(synthetic_rows=20)) == [("gaussian", False)]
     ledger = gaussian_ledger(tmp_path)
     assert accountings(workload, ledger=ledger) == [("gaussian", False)]
     assert accountings(few, mechanism=th.RAP(), ledger=ledger) == [("gaussian", True)]
 
 
-def test_a_large_epsilon_is_warned_of_once(records, hard):
+def test_a_large_epsilon_is_warned_of_once(records):
     with pytest.warns(PrivacyWarning) as warned:
-        th.RAP(epsilon=20).budget_for(records, None, hard)
+        th.RAP(epsilon=20).budget_for(records)
     assert len(warned) == 1
 
 

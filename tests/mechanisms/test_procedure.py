@@ -25,6 +25,7 @@ class OnlyVerbs:
             "measure",
             "measure_residuals",
             "choose",
+            "drawn_for",
             "n",
             "schema",
         ):

@@ -8,8 +8,9 @@ from thresher.queries import Threshold
 from thresher.relaxed.projection import OPTIMISERS, Stopping, project
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.selected import SelectedQueries, answers
+from thresher.relaxed.standardised import Residuals
 from thresher.relaxed.tables import threshold_table
-from thresher.relaxed.targets import Gradient, Misfit, QueryTargets, Residuals, TableTarget, Target
+from thresher.relaxed.targets import Gradient, Misfit, QueryTargets, TableTarget, Target
 from thresher.schema import IntegerRange, Schema
 
 SIZES = (6, 4, 9, 2, 5)

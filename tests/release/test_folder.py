@@ -114,7 +114,7 @@ def test_a_person_can_read_it(rap, tmp_path):
     rap.save(tmp_path / "release")
     about = json.loads((tmp_path / "release" / "release.json").read_text())
     assert about["promise"] == {"epsilon": 1.0, "delta": 1 / 300**2}
-    assert about["budget"]["accounting"] == "tight"
+    assert about["budget"]["accounting"] == "gaussian"
     assert Fraction(about["spent"]) == rap.budget.rho
     assert about["secure_randomness"] is False
     assert about["schema"] == SCHEMA.fingerprint

@@ -14,7 +14,7 @@ from thresher.privacy.curator import Curator
 from thresher.privacy.measurements import QueryMeasurement, TableMeasurement
 from thresher.privacy.randomness import InsecureSeededRandomness
 from thresher.queries import Condition, Query, Threshold
-from thresher.relaxed.targets import Residuals
+from thresher.relaxed.standardised import Residuals
 from thresher.reproduction import data
 from thresher.reproduction.variants import (
     AUTHORS_ADAM,

@@ -209,18 +209,23 @@ Rho = Annotated[
 ]
 
 CURVES = (
-    "How ε and δ become ρ: `tight`; `gaussian`, with less noise, if nothing is selected by looking "
-    "at records; or `paper` for the paper's conversion."
+    "How ε and δ become ρ: `tight`; `gaussian`, with less noise; or `paper` for the paper's "
+    "conversion."
 )
 
-AccountingOption = Annotated[Accounting, typer.Option("--accounting", help=CURVES)]
+AccountingOption = Annotated[
+    Accounting,
+    typer.Option(
+        "--accounting",
+        help=f"{CURVES} Nothing but noisy counts can be paid from a ledger with `gaussian`.",
+    ),
+]
 
 FitAccounting = Annotated[
     Accounting | None,
     typer.Option(
         "--accounting",
-        help=f"{CURVES} Default: that of the ledger; without one, `gaussian` where it holds, and "
-        "else `tight`.",
+        help=f"{CURVES} Default: that of the ledger; without one, `gaussian`.",
     ),
 ]
 

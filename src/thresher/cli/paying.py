@@ -87,7 +87,7 @@ class Run:
                 "takes a guess of it, --n"
             )
         n = persons_in(self.records) if self.unit.person else self.records.n
-        budget = mechanism.budget_for(self.records, self.unit, self.workload, self.ledger)
+        budget = mechanism.budget_for(self.records, self.unit, self.ledger)
         with phases_of("planning") as progress:
             return forecast(
                 [budget], mechanism, self.workload, n, self.unit, self.ledger, progress=progress

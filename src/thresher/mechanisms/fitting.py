@@ -17,7 +17,7 @@ from thresher.mechanisms.estimate import Estimate
 from thresher.mechanisms.procedure import AsksForParts, MayOnlyMeasure, Outcome, Procedure
 from thresher.privacy.access import Access
 from thresher.privacy.budget import Budget
-from thresher.privacy.curator import Curator, is_gaussian
+from thresher.privacy.curator import Curator, is_gaussian, pays_for_counts_only
 from thresher.privacy.journal import Journal, JournaledCurator
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.measurements import TotalMeasurement
@@ -70,12 +70,13 @@ class Fitting:
 
     def with_curator(self, curator: Curator) -> Release:
         """Run through a Curator that may have spent some of its budget already."""
-        first = self._first(curator.measured_total, curator.is_gaussian)
+        first = self._first(curator.measured_total, curator.counts_only)
         _check_left(first.cost, curator.remaining)
-        before = curator.spent
         curator.will_ask(first.asks)
-        procedure, outcome = self._run(curator, first)
-        return self._release(procedure, outcome, curator, curator.spent - before)
+        with curator.part(first.cost):
+            before = curator.spent
+            procedure, outcome = self._run(curator, first)
+            return self._release(procedure, outcome, curator, curator.spent - before)
 
     def with_records(
         self,
@@ -89,7 +90,7 @@ class Fitting:
         """Put records behind a new Curator, and run; with a journal, go on from what is there."""
         check_person(data, self.unit)
         total = public_total(data, self.unit)
-        first = self._first(total, is_gaussian(self.budget, ledger))
+        first = self._first(total, pays_for_counts_only(ledger))
         about = self._about(first.procedure, total, ledger, period)
         opened = nullcontext() if journal is None else Journal(journal, about)
         with opened as entries:
@@ -266,7 +267,7 @@ def only_measures(procedure: Procedure) -> bool:
 def check_only_measures(
     procedure: Procedure, never_selects: bool, *, n_is_known: bool = True
 ) -> None:
-    """Refuse, before anything is paid for, what Gaussian accounting does not cover.
+    """Refuse, before anything is paid for, a fit with choices where only counts are paid for.
 
     Args:
         procedure: What would be run.
@@ -277,9 +278,9 @@ def check_only_measures(
         return
     would = "would" if n_is_known else "may, as n is private,"
     raise BudgetError(
-        f"Gaussian accounting covers noisy counts alone, and {procedure.name} {would} choose what "
-        "to measure by looking at the records. Take the mechanism residual or gaussian_joint; or "
-        "accounting 'tight', with a ledger of that accounting if there is one"
+        "a ledger with Gaussian accounting covers noisy counts alone, and "
+        f"{procedure.name} {would} choose what to measure by looking at the records. Take the "
+        "mechanism residual or gaussian_joint, or a ledger with accounting 'tight'"
     )
 
 

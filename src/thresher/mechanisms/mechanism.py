@@ -11,14 +11,13 @@ from thresher.data.persons import PersonData
 from thresher.data.private import PrivateData
 from thresher.errors import BudgetError, ParameterError, QueryError
 from thresher.mechanisms.estimate import Estimate
-from thresher.mechanisms.fitting import Fitting, ignored, only_measures
+from thresher.mechanisms.fitting import Fitting, ignored
 from thresher.mechanisms.procedure import Procedure
 from thresher.mechanisms.public import refuse_private_as_public
-from thresher.privacy.budget import Accounting, Amount, Budget, rho_of
+from thresher.privacy.budget import Accounting, Amount, Budget
 from thresher.privacy.curator import Curator
 from thresher.privacy.journal_file import begun
 from thresher.privacy.ledger import Ledger
-from thresher.privacy.persons import check_person, public_total
 from thresher.privacy.randomness import Randomness
 from thresher.privacy.unit import Unit
 from thresher.progress.display import Followed, following
@@ -51,9 +50,9 @@ class Mechanism(ABC):
             both; then all that the Curator has left is spent.
         delta: δ of the promise. If not given, 1/n² for n records or persons, where n is public.
         rho: The zCDP budget itself, in place of (ε, δ).
-        accounting: How (ε, δ) is converted to ρ: `"gaussian"`, for fits that measure and never
-            select; `"tight"`; or `"paper"` for the paper's formula. If not given, that of the
-            Curator or the ledger; without these, `"gaussian"` where it holds, and else `"tight"`.
+        accounting: How (ε, δ) is converted to ρ: `"gaussian"`, `"tight"`, or `"paper"` for the
+            paper's formula. If not given, that of the Curator or the ledger; without these,
+            `"gaussian"`.
 
     Example:
         >>> import thresher as th
@@ -146,7 +145,7 @@ class Mechanism(ABC):
         if with_curator and not (unit is None and period is None):
             raise ParameterError("a Curator has a unit and a period already: make one with these")
         protected = data.unit if isinstance(data, Curator) else unit if unit is not None else Unit()
-        budget = self._as_begun(journal).budget_for(data, protected, workload, ledger)
+        budget = self._as_begun(journal).budget_for(data, protected, ledger)
         with following(progress, "fitting") as follower:
             fitting = Fitting(
                 self.resolve, self.never_selects, budget, workload, protected, follower,
@@ -160,7 +159,6 @@ class Mechanism(ABC):
         self,
         data: PrivateData | Curator,
         unit: Unit | None = None,
-        workload: Workload | None = None,
         ledger: Ledger | None = None,
     ) -> Budget:
         """The budget of a fit.
@@ -168,7 +166,6 @@ class Mechanism(ABC):
         Args:
             data: The records, or a Curator, whose remaining budget is the default.
             unit: What the promise protects; if not given, one record that is replaced by another.
-            workload: The thresholds; without them, nothing is known about what is measured.
             ledger: The ledger that it is paid from.
 
         Example:
@@ -190,9 +187,7 @@ class Mechanism(ABC):
                 )
         if self.epsilon is not None:
             delta = self.delta if self.delta is not None else _usual_delta(data, unit)
-            n = None if workload is None else _worth(data, unit)
-            accounting = self.accounting_for(self.epsilon, delta, workload, n, paid_from)
-            return Budget.from_epsilon(self.epsilon, delta, accounting)
+            return Budget.from_epsilon(self.epsilon, delta, self.accounting_for(paid_from))
         is_gaussian = "gaussian" in (self.accounting, paid_from)
         if self.rho is not None:
             return Budget.from_rho(self.rho, is_gaussian=is_gaussian)
@@ -200,55 +195,26 @@ class Mechanism(ABC):
             return Budget.from_rho(data.remaining, is_gaussian=is_gaussian)
         raise BudgetError(f"{self.name} needs a budget: give epsilon=1.0, say, or rho")
 
-    def accounting_for(
-        self,
-        epsilon: Amount,
-        delta: Amount,
-        workload: Workload | None,
-        n: int | None,
-        paid_from: str | None = None,
-    ) -> Accounting:
-        """How (ε, δ) is converted to ρ, if it was left open: by public facts.
+    def accounting_for(self, paid_from: str | None = None) -> Accounting:
+        """How (ε, δ) is converted to ρ, if it was left open.
 
         Args:
-            epsilon: ε of the promise.
-            delta: δ of the promise.
-            workload: The thresholds, if they are known.
-            n: What `resolve` is told; None if it is private.
             paid_from: The accounting of the Curator or ledger, if there is one.
 
         Example:
             >>> import thresher as th
-            >>> work = th.Workload.random(th.datasets.adult_schema(), k=3, size=64, seed=0)
-            >>> [th.Auto().accounting_for(e, "1e-9", work, 48842) for e in (0.1, 1)]
-            ['tight', 'gaussian']
+            >>> th.Auto().accounting_for(), th.Auto().accounting_for("zcdp")
+            ('gaussian', 'tight')
         """
         if self.accounting is not None:
             return self.accounting
-        if paid_from is not None:
-            return "gaussian" if paid_from == "gaussian" else "tight"
-        if self.never_selects:
-            return "gaussian"
-        if workload is None or n is None:
-            return "tight"
-        procedure = self.resolve(n, rho_of(epsilon, delta, "gaussian"), workload)
-        return "gaussian" if only_measures(procedure) else "tight"
+        return "gaussian" if paid_from in (None, "gaussian") else "tight"
 
     def _as_begun(self, journal: str | Path | None) -> Self:
         """With the accounting that an interrupted fit began with, if it was left open."""
         if self.accounting is not None or journal is None or (about := begun(journal)) is None:
             return self
         return replace(self, accounting=about.get("accounting", "tight"))
-
-
-def _worth(data: PrivateData | Curator, unit: Unit) -> int | None:
-    """What `resolve` is told about n, if that is public."""
-    if isinstance(data, Curator):
-        total = data.measured_total
-    else:
-        check_person(data, unit)
-        total = public_total(data, unit)
-    return None if total is None else unit.worth(total.n)
 
 
 def _usual_delta(data: PrivateData | Curator, unit: Unit) -> Fraction:

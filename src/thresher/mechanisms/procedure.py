@@ -104,7 +104,7 @@ class MayOnlyMeasure(Protocol):
 
     @property
     def only_measures(self) -> bool:
-        """Whether it asks for nothing but noisy counts, as Gaussian accounting demands."""
+        """Whether it asks for noisy counts alone, as a ledger of Gaussian accounting demands."""
         ...
 
 

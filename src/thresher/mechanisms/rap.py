@@ -239,8 +239,10 @@ class RAPProcedure:
             return Outcome(SyntheticRows(rows, access.schema), tuple(measured))
         measured, predictions, known = [], list[Prediction](), list[int]()
         per_round = self.cost / self.rounds
+        drawn_for = per_round / 2
         for t in range(1, self.rounds + 1):
             before = SyntheticRows(rows, access.schema)
+            drawn_for = access.drawn_for(per_round / 2, self.queries_per_round)
             selected = self._select(access, before, known, per_round / 2)
             if not selected:
                 break
@@ -253,7 +255,7 @@ class RAPProcedure:
             fit = partial(self._project, rows, measured, access.schema, progress, t)
             rows = fits(rows, fit, keep=is_late(t + 1, self.rounds))
         detectable = detectable_error(
-            self.workload.query_count, per_round / 2 / self.queries_per_round, access.n
+            self.workload.query_count, drawn_for / self.queries_per_round, access.n
         )
         error = prediction_error_of(predictions, detectable)
         return Outcome(SyntheticRows(rows, access.schema, error), tuple(measured))

@@ -20,6 +20,7 @@ from thresher.planning.picture import lines_of
 from thresher.planning.stand_in import stand_in
 from thresher.planning.trial import ExpectedFit, Trials
 from thresher.privacy.budget import Accounting, Amount, Budget
+from thresher.privacy.curator import pays_for_counts_only
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.statement import Statement
 from thresher.privacy.unit import Unit
@@ -201,12 +202,8 @@ def plan(
         raise ParameterError("epsilon must be a number or several, such as [0.1, 1]")
     chosen, unit, delta = mechanism or Auto(), unit or Unit(), delta or Fraction(1, n**2)
     chosen = replace(chosen, accounting=accounting or chosen.accounting)
-    worth = unit.worth(n) if unit.total_is_public else None
-    paid_from = None if ledger is None else ledger.accounting
-    budgets = [
-        Budget.from_epsilon(e, delta, chosen.accounting_for(e, delta, workload, worth, paid_from))
-        for e in given
-    ]
+    curve = chosen.accounting_for(None if ledger is None else ledger.accounting)
+    budgets = [Budget.from_epsilon(e, delta, curve) for e in given]
     return forecast(budgets, chosen, workload, n, unit, ledger, margin, progress, like)
 
 
@@ -224,7 +221,7 @@ def forecast(
     """Forecast a fit at each of several budgets, which come from (ε, δ); see `plan`."""
     units = unit.worth(n)
     shares = None if like is None else shares_of(like, workload.schema)
-    trials = Trials(mechanism, workload, n, unit, (), shares)
+    trials = Trials(mechanism, workload, n, unit, (), shares, pays_for_counts_only(ledger))
     with following(progress, "planning") as follower:
         fits = [trials.untried(budget) for budget in budgets]
         if not all(fit.impossible for fit in fits):  # or nobody would be tried on

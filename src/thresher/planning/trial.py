@@ -151,6 +151,7 @@ class Trials:
         unit: What the promise protects.
         people: The made-up people; a trial on each of them.
         shares: How frequent values are, where that is publicly known.
+        counts_only: Whether the fit will be paid from a ledger for noisy counts only.
     """
 
     mechanism: Mechanism
@@ -159,6 +160,7 @@ class Trials:
     unit: Unit
     people: Sequence[PrivateData]
     shares: Shares | None = None
+    counts_only: bool = False
 
     def untried(self, budget: Budget) -> ExpectedFit:
         """What is known about a fit without any trial: its time and memory.
@@ -177,7 +179,7 @@ class Trials:
         estimate = procedure.estimate(self.n)
         impossible = ""
         try:
-            if budget.accounting == "gaussian":
+            if self.counts_only:
                 known = self.unit.total_is_public
                 check_only_measures(procedure, self.mechanism.never_selects, n_is_known=known)
             estimate.check()

@@ -80,6 +80,10 @@ class Access(ABC):
         """The ρ that calls from here on can cost."""
 
     @abstractmethod
+    def drawn_for(self, rho: Fraction, choices: int = 1) -> Fraction:
+        """The ρ that choices which would pay ρ together now are drawn for (see `gaussian`)."""
+
+    @abstractmethod
     def _carry_out(self, request: Request[Result], rho: Fraction) -> Result:
         """Check a request, pay ρ for it, and only then look at the records."""
 

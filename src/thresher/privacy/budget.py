@@ -44,8 +44,8 @@ class Budget:
         rho: The whole budget.
         epsilon: The ε it came from, if it did.
         delta: The δ it came from, if it did.
-        accounting: The conversion that turned them into ρ. If it is `"gaussian"`, nothing but noisy
-            counts can be bought, with or without ε and δ.
+        accounting: The conversion that turned them into ρ. If it is `"gaussian"`, noise and choices
+            are those of `gaussian`, with or without ε and δ.
 
     Example:
         >>> budget = Budget.from_rho("1/10")
@@ -102,7 +102,7 @@ class Budget:
 
         Args:
             rho: ρ above zero.
-            is_gaussian: Whether nothing but noisy counts is bought (see `gaussian`).
+            is_gaussian: Whether it has Gaussian accounting (see `gaussian`).
 
         Returns:
             The budget, with no ε and δ of its own.
@@ -177,15 +177,19 @@ class Account:
         """
         requested = exact(rho, "rho")
         with self._lock:
-            remaining = self.remaining
-            if requested > remaining:
-                raise BudgetError(
-                    f"budget exceeded: requested rho={float(requested):.6g}, "
-                    f"remaining {float(remaining):.6g}, "
-                    f"difference {float(requested - remaining):.6g}; "
-                    "ask for less, or start from a larger budget"
-                )
+            self.check(requested)
             self._spent += requested
+
+    def check(self, rho: Fraction) -> None:
+        """Refuse what `spend` would refuse now."""
+        remaining = self.remaining
+        if rho > remaining:
+            raise BudgetError(
+                f"budget exceeded: requested rho={float(rho):.6g}, "
+                f"remaining {float(remaining):.6g}, "
+                f"difference {float(rho - remaining):.6g}; "
+                "ask for less, or start from a larger budget"
+            )
 
     def take_back(self, rho: Fraction) -> None:
         """Undo a spend that told nobody anything: the data could not be counted."""

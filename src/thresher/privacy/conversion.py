@@ -6,7 +6,7 @@ recomputes them finds the promise kept. There are three conversions:
 - `"tight"`: Canonne, Kamath and Steinke 2020, section 2.3. It holds for every ρ-zCDP.
 - `"paper"`: line 1 of Algorithm 1 of Avent and Korolova, after Bun and Steinke 2016.
 - `"gaussian"`: the exact curve of Gaussian noise (see `gaussian_curve`). It holds where nothing is
-  asked for but noisy counts, with the noise of `gaussian`; a Curator sees to both.
+  asked for but noisy counts and choices, drawn as in `gaussian`; a Curator sees to that.
 """
 
 import math

@@ -18,10 +18,11 @@ public, as is the schema. See `unit` for other units, such as persons with sever
 import os
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from thresher.data.private import FeatureSet, PrivateData
@@ -35,11 +36,11 @@ from thresher.privacy.counted import CountedTables
 from thresher.privacy.edges import FindEdges
 from thresher.privacy.fingerprint import fingerprint
 from thresher.privacy.forgetting import forget_locals, frames_behind
-from thresher.privacy.gaussian import rho_of_noise
+from thresher.privacy.gaussian import rho_of_choices, rho_of_noise
 from thresher.privacy.ledger import Ledger
 from thresher.privacy.measurements import TotalMeasurement
 from thresher.privacy.randomness import OfOneProcess, Randomness, SystemRandomness
-from thresher.privacy.request import Request
+from thresher.privacy.request import Choice, Request
 from thresher.privacy.requests import Choose, Measure, MeasureTotal, Select, SelectTable
 from thresher.privacy.residuals import MeasureResiduals
 from thresher.privacy.unit import Unit
@@ -58,7 +59,12 @@ Result = TypeVar("Result")
 
 def is_gaussian(budget: Budget, ledger: Ledger | None) -> bool:
     """Whether what is paid from these is under Gaussian accounting (see `gaussian`)."""
-    return "gaussian" in (budget.accounting, None if ledger is None else ledger.accounting)
+    return budget.accounting == "gaussian" or pays_for_counts_only(ledger)
+
+
+def pays_for_counts_only(ledger: Ledger | None) -> bool:
+    """Whether nothing but noisy counts can be paid from a ledger: it has Gaussian accounting."""
+    return ledger is not None and ledger.accounting == "gaussian"
 
 
 @dataclass
@@ -118,11 +124,14 @@ class Curator(Access):
     __slots__ = (
         "__weakref__",
         "_account",
+        "_choosing",
+        "_counts_only",
         "_delta",
         "_feature_sets",
         "_is_gaussian",
         "_journal",
         "_journals",
+        "_kept",
         "_known_as",
         "_ledger",
         "_lock",
@@ -159,6 +168,9 @@ class Curator(Access):
             ledger.check_unit(self.unit)
         self._account = Account(replace(budget))
         self._is_gaussian = is_gaussian(self._account.budget, ledger)
+        self._counts_only = pays_for_counts_only(ledger)
+        self._choosing: Request[Any] | None = None
+        self._kept: Fraction | None = None
         if spent:
             self._account.spend(spent)
         self._delta = Fraction(0) if delta is None else exact(delta, "delta")
@@ -196,8 +208,13 @@ class Curator(Access):
 
     @property
     def is_gaussian(self) -> bool:
-        """Whether nothing but noisy counts can be asked for, as Gaussian accounting demands."""
+        """Whether what it tells is under Gaussian accounting."""
         return self._is_gaussian
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether nothing but noisy counts can be asked for: its ledger has that accounting."""
+        return self._counts_only
 
     @property
     def spent(self) -> Fraction:
@@ -233,35 +250,104 @@ class Curator(Access):
         schema = _counted[self].schema
         # By its class: an instance could carry a `copied` that gives something else.
         request = type(request).copied(request, schema)
-        noise = self._rho_of_noise(request, rho)
-        if request.needs_total:
-            self.known_total()
-        if request.needs_cells and not _counted[self].has_cells:
-            raise ParameterError(f"{request.verb} is for records that have no schema yet")
-        receipt = Receipt() if receipt is None else receipt
-        spared = frames_behind(sys.exception())
-        try:
-            # No variable of this frame holds the counts: it is still there when others are empty.
-            return request.run(self._pay(rho, request, receipt), noise, randomness)
-        except BaseException as fault:
-            forget_locals(fault, spared)
-            raise
+        with self._undisturbed(request):
+            noise = self._rho_of_noise(request, rho, self._left() - rho)
+            if request.needs_total:
+                self.known_total()
+            if request.needs_cells and not _counted[self].has_cells:
+                raise ParameterError(f"{request.verb} is for records that have no schema yet")
+            receipt = Receipt() if receipt is None else receipt
+            spared = frames_behind(sys.exception())
+            try:
+                # No variable of this frame has the counts: it is still there when others are empty.
+                return request.run(self._pay(rho, request, receipt), noise, randomness)
+            except BaseException as fault:
+                forget_locals(fault, spared)
+                raise
 
-    def _rho_of_noise(self, request: Request[Result], rho: Fraction) -> Fraction:
-        """Check a request by public facts alone; the ρ that its noise is drawn for."""
+    def _rho_of_noise(self, request: Request[Result], rho: Fraction, left: Fraction) -> Fraction:
+        """Check a request by public facts alone; the ρ that its noise or choice is drawn for.
+
+        Args:
+            request: The request.
+            rho: What it pays.
+            left: What is left of the budget after it.
+        """
         schema, unit = _counted[self].schema, self.unit
         request.check(schema, unit, rho)
         if not self._is_gaussian:
             return rho
         least = request.least_variance(schema, unit, rho)
-        if least is None:
+        if least is not None:
+            noise = rho_of_noise(rho, least)
+        elif not isinstance(request, Choice) or self._counts_only:
             raise BudgetError(
-                f"{request.verb} is more than noise on counts, which is all that Gaussian "
-                "accounting covers: use a budget and a ledger with accounting 'tight'"
+                f"{request.verb} is more than Gaussian accounting covers"
+                f"{' on a ledger, which is noise on counts' * self._counts_only}: use a budget and "
+                "a ledger with accounting 'tight'"
             )
-        noise = rho_of_noise(rho, least)
+        elif left > 0:
+            noise = rho_of_choices(rho, left, request.size())
+        else:
+            raise BudgetError(
+                f"{request.verb} must leave some of the budget, because Gaussian accounting relies "
+                "on noise that is still to come: pay less for it, or use accounting 'tight'"
+            )
         request.check(schema, unit, noise)
         return noise
+
+    def _left(self) -> Fraction:
+        """What is left of the budget, or of the part of it that a fit may spend."""
+        return self.remaining - (self._kept or 0)
+
+    def drawn_for(self, rho: Fraction, choices: int = 1) -> Fraction:
+        """The ρ that choices which would pay ρ together now are drawn for (see `gaussian`)."""
+        return rho_of_choices(rho, self._left() - rho, choices) if self._is_gaussian else rho
+
+    @contextmanager
+    def part(self, rho: Fraction) -> Iterator[None]:
+        """Let calls within cost at most ρ together: the promise of a fit is about its own part.
+
+        Under Gaussian accounting, choices rely on what is left of this part. With any other, ρ adds
+        up whoever pays, and nothing is to be done.
+
+        Args:
+            rho: The part of what is left.
+        """
+        if not self._is_gaussian:
+            yield
+            return
+        with self._lock:
+            if self._kept is not None:
+                raise ParameterError("one fit at a time: the Curator has Gaussian accounting")
+            self._account.check(rho)
+            self._kept = self.remaining - rho
+        try:
+            yield
+        finally:
+            self._kept = None
+
+    @contextmanager
+    def _undisturbed(self, request: Request[Result]) -> Iterator[None]:
+        """Let nobody else pay before a choice is drawn that relies on what is left (`gaussian`)."""
+        if not (self._is_gaussian and isinstance(request, Choice)):
+            yield
+            return
+        try:
+            with self._lock:
+                self._refuse_beside_a_choice(request)
+                self._choosing = request
+            yield
+        finally:
+            if self._choosing is request:
+                self._choosing = None
+
+    def _refuse_beside_a_choice(self, request: Request[Result]) -> None:
+        if self._choosing is not None and self._choosing is not request:
+            raise ParameterError(
+                "one call at a time: under Gaussian accounting, nothing else can be asked while a "
+                "choice is being made"
+            )
 
     def _learn_total(self, measured: TotalMeasurement) -> None:
         _counted[self].measured_total = replace(measured)
@@ -287,6 +373,8 @@ class Curator(Access):
         """Spend, in the ledger first; only who has paid gets to see the counts."""
         counted, number, failure = _counted[self], None, request.failure()
         with self._lock:
+            self._refuse_beside_a_choice(request)
+            self._account.check(amount + (self._kept or 0))
             if failure > self._delta:
                 raise BudgetError(
                     f"requested delta={float(failure):.3g}, remaining {float(self._delta):.3g}: "
@@ -302,7 +390,7 @@ class Curator(Access):
                         unit=self.unit,
                         period=self._period,
                         delta=failure,
-                        counts_only=self._is_gaussian,
+                        counts_only=self._is_gaussian and not isinstance(request, Choice),
                     )
                 except ThresherError:
                     receipt.is_paid = False

@@ -1,4 +1,4 @@
-"""Gaussian accounting: what discrete Gaussian noise promises, if nothing but noise is asked for.
+"""Gaussian accounting: what discrete Gaussian noise promises, and what choices beside it cost.
 
 ρ-zCDP is a bound that every mechanism of that ρ keeps. A mechanism that only adds Gaussian noise
 keeps more: it is μ-GDP with μ = √(2ρ) (Gaussian differential privacy; Dong, Roth and Su 2022). That
@@ -54,9 +54,45 @@ together pay at most ρ, their results follow from B up to the time 2ρ, and the
 told apart by their end alone, N(b·2ρ, 2ρ). That is √(2ρ)-GDP. (For such filters in general, see
 Smith and Thakurta 2022, and Koskela, Tobaben and Honkela 2023.) ∎
 
-Selections are not Gaussian noise. A Curator whose budget or ledger has this accounting refuses them
-before they are paid for. All that it answers is also ρ-zCDP: (1) is more noise than ρ asks for.
-`tests/audit/test_gaussian.py` compares the promised δ with the exact one of small vectors.
+*Choices.* A choice by the exponential mechanism with the rate η is c-zCDP, c = η²/2, and not GDP
+with μ = √(2c). But noise that is still to come blurs what it tells. If a choice pays ρ, and R > 0
+is what is left of the budget after it, all results of the account together are as hard to tell
+apart as above if
+
+    1/c = 1/ρ + 1/R.                                                                            (4)
+
+Let X be the ratio of the probabilities of the choice under the two neighbours. The mean of X is 1
+under the neighbour in the denominator, which all means here are under, and ln X lies in an interval
+of length 2η: one unit moves a score by at most 1 (Durfee and Rogers 2019). Let L(s) be log-normal
+of mean 1, where ln L(s) has the variance s. It is the ratio for N(0, 1) against N(√s, 1).
+
+*Lemma.* With (4), and L(2R) independent of X, E φ(X·L(2R)) ≤ E φ(L(2R + 2ρ)) for every convex φ
+that grows at most linearly, as all below do. Proof: let g and f be the densities of the logarithms
+of both. Then (ln g)″ = -1/(2R) + V/(2R)², where V is the variance of ln X given ln X + ln L(2R). V
+≤ η² = 2c, for no variable in an interval of length 2η varies more. And (ln f)″ = -1/(2R + 2ρ). So
+(ln g/f)″ ≤ 0 if c/(2R²) ≤ ρ/(2R(R + ρ)), which is (4). So g/f is below 1, then above it, then below
+it again, at most. Both variables have the mean 1. So if g ≠ f, there are two changes, as with fewer
+of them one mean would be larger. Let the line l agree with φ at these two places. E φ(L(2R + 2ρ)) -
+E φ(X·L(2R)) is the integral of (φ - l)(f - g), and the two factors have the same sign everywhere. ∎
+
+*The account with choices.* Let x be the ratio of the probabilities of all results so far, and S
+what is left of the budget, which depends on these results alone. For every convex φ, the mean of
+φ(x·L(2S)) never rises from one call to the next. For noise this is Blackwell's theorem, applied to
+r ↦ E φ(x·r·L(2S)) with S after the call, and for a choice it is the lemma, applied to r ↦ φ(x·r).
+At first it is E φ(L(2ρ)) for the whole budget ρ. At last it is at least E φ(x), by Jensen's
+inequality. So E φ(x) ≤ E φ(L(2ρ)) for all convex φ, which is √(2ρ)-GDP (Blackwell again). What is
+left at the end counts as spent: the promise is that of the whole budget. ∎
+
+A call of K choices, one after the other, pays ρ/K for each, and at least R is left after each. So
+1/c = 1/ρ + 1/(K·R) for all of them together. Between the payment for a choice and its result nobody
+else may pay, or less would be left when it is drawn; a Curator sees to that.
+
+Where a budget is a part of a larger one, R is what is left of the part. A ledger cannot know what
+is left of the fits that share it, and two fits may pay at the same time. So a ledger of this
+accounting pays for noisy counts alone, and a Curator refuses choices on it before they are paid
+for. Everything that is answered is also ρ-zCDP: (1) is more noise, and (4) a smaller rate, than ρ
+asks for. `tests/audit/test_gaussian.py` compares the promised δ with the exact one of small
+vectors, and `tests/audit/test_choices.py` does so for choices among them.
 """
 
 from fractions import Fraction
@@ -85,3 +121,21 @@ def rho_of_noise(rho: Fraction, least: Fraction) -> Fraction:
         Fraction(225, 226)
     """
     return rho * least / (max(least, LEAST_VARIANCE) + ADDED_VARIANCE)
+
+
+def rho_of_choices(rho: Fraction, left: Fraction, count: int) -> Fraction:
+    """Find the ρ of zCDP at which a call of choices that pays ρ is drawn, by (4).
+
+    Args:
+        rho: What is paid for all of them.
+        left: What is left of the budget after that, above 0.
+        count: How many choices there are.
+
+    Returns:
+        A smaller ρ.
+
+    Example:
+        >>> rho_of_choices(Fraction(1, 3), left=Fraction(2, 3), count=1)
+        Fraction(2, 9)
+    """
+    return rho * count * left / (rho + count * left)

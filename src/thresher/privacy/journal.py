@@ -22,6 +22,7 @@ from thresher.errors import BudgetError, ParameterError, ReleaseError
 from thresher.privacy.access import Access
 from thresher.privacy.budget import Budget
 from thresher.privacy.curator import Curator, Receipt
+from thresher.privacy.gaussian import rho_of_choices
 from thresher.privacy.journal_file import BYTES_PER_QUERY, Journal
 from thresher.privacy.measurements import TotalMeasurement
 from thresher.privacy.request import Request, Saved, Terms, digest_of
@@ -100,6 +101,11 @@ class JournaledCurator(Access):
         """The ρ that calls from here on can cost, by the same plan."""
         return self.budget.rho - self._planned
 
+    def drawn_for(self, rho: Fraction, choices: int = 1) -> Fraction:
+        """The ρ that choices which pay ρ together now are drawn for, by the same plan."""
+        gaussian, left = self._curator.is_gaussian, self.remaining - rho
+        return rho_of_choices(rho, left, choices) if gaussian else rho
+
     @property
     def is_secure(self) -> bool:
         """Whether the noise comes from a source fit for a release."""
@@ -158,7 +164,7 @@ class JournaledCurator(Access):
         if not amount:
             self._planned += rho
             return request.nothing()
-        noise = self._curator._rho_of_noise(request, amount)
+        noise = self._curator._rho_of_noise(request, amount, self._curator.remaining - amount)
         self._asked = True
         files = self._journal.reserve(request.table_sizes(self.schema))
         with self._announced(amount, request.size()) as receipt:
@@ -209,7 +215,7 @@ class JournaledCurator(Access):
         amount, had = Fraction(entry["rho"]), self.budget.rho - self._paid_elsewhere - paid
         if amount != _scaled(rho, had, self.remaining):
             raise self._of_another_run("pays something else for its calls")
-        noise = self._curator._rho_of_noise(request, amount)
+        noise = self._curator._rho_of_noise(request, amount, had - amount)
         if entry.get("noise", str(amount)) != str(noise):
             raise self._of_another_run("has another accounting, and so other noise")
         try:

@@ -125,6 +125,13 @@ class Request(ABC, Generic[Result]):
         """
 
 
+class Choice(Request[Result]):
+    """One or more choices by the exponential mechanism, of scores that a unit moves by at most 1.
+
+    Its `size` is their number, by which what is paid is divided.
+    """
+
+
 class WithoutJournal(Request[Result]):
     """A request about records without a schema. A Curator of such records takes no journal."""
 

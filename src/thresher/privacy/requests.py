@@ -29,7 +29,7 @@ from thresher.privacy.measurements import (
 )
 from thresher.privacy.noise import add_noise, variance_for
 from thresher.privacy.randomness import Randomness
-from thresher.privacy.request import Counts, Request, Saved, Terms, check_memory
+from thresher.privacy.request import Choice, Counts, Request, Saved, Terms, check_memory
 from thresher.privacy.scores import WorkloadScores
 from thresher.privacy.searching import can_be_searched
 from thresher.privacy.selection import levelwise_selection
@@ -53,7 +53,7 @@ LARGEST_HANDICAP = 2**60
 
 
 @dataclass(frozen=True, eq=False)
-class Select(Request[list[Query]]):
+class Select(Choice[list[Query]]):
     """Which queries of a workload do the public answers get most wrong? See `Access.select`.
 
     Proof: `levelwise_selection`, with scores of sensitivity 1 (see `scores`).
@@ -144,7 +144,7 @@ class Select(Request[list[Query]]):
 
 
 @dataclass(frozen=True, eq=False)
-class SelectTable(Request[Threshold]):
+class SelectTable(Choice[Threshold]):
     """Which table's worst answer is furthest off, less its handicap? See `Access.select_table`.
 
     Proof: `levelwise_selection`, with the largest score of each table, of sensitivity 1 as the
@@ -288,7 +288,7 @@ class Measure(Request[list[Measurement]]):
 
 
 @dataclass(frozen=True, eq=False)
-class Choose(Request[int]):
+class Choose(Choice[int]):
     """Which public answers have the smallest worst error on a workload? See `Access.choose`.
 
     Proof: `levelwise_selection`, with minus the largest score of each candidate, of sensitivity 1

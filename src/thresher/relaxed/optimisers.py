@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from thresher.relaxed.rows import offsets_of
 from thresher.relaxed.sparsemax import sparsemax
+from thresher.relaxed.standardised import Residuals
 from thresher.relaxed.steps import (
     adam_step,
     descend,
@@ -20,7 +21,7 @@ from thresher.relaxed.steps import (
     extrapolate,
     slope_and_square,
 )
-from thresher.relaxed.targets import Misfit, Residuals
+from thresher.relaxed.targets import Misfit
 
 NO_STEP = 1e-30
 """A step of this share of the first one moves nothing."""

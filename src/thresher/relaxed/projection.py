@@ -11,7 +11,8 @@ from thresher.relaxed.compilation import cores_for
 from thresher.relaxed.optimisers import AcceleratedProjection, Iterate, Optimiser, PaperAdam
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.softmax import SoftmaxAdam, softmax_rows
-from thresher.relaxed.targets import Misfit, Residuals, Target
+from thresher.relaxed.standardised import Residuals
+from thresher.relaxed.targets import Misfit, Target
 
 OPTIMISERS: dict[str, Optimiser] = {
     "accelerated": AcceleratedProjection(),

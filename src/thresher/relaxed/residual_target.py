@@ -27,8 +27,9 @@ from thresher.queries.threshold import Threshold
 from thresher.relaxed.nonzero_kernels import subtract
 from thresher.relaxed.nonzeros import Gradient
 from thresher.relaxed.rows import RelaxedRows
+from thresher.relaxed.standardised import Residuals
 from thresher.relaxed.tables import TableOnRows
-from thresher.relaxed.targets import SLAB_BYTES, Residuals, TableTarget
+from thresher.relaxed.targets import SLAB_BYTES, TableTarget
 from thresher.schema import Schema
 from thresher.tables.contrasts import answer_variances, joined, subsets
 

@@ -21,6 +21,7 @@ from thresher.relaxed.nonzeros import Gradient
 from thresher.relaxed.rows import RelaxedRows, ViewOf
 from thresher.relaxed.selected import SelectedQueries, answers, pull_back
 from thresher.relaxed.split import split_table
+from thresher.relaxed.standardised import Residuals
 from thresher.relaxed.tables import TableOnRows
 from thresher.schema import Schema
 
@@ -30,21 +31,6 @@ SLAB_BYTES = 256 * 2**20
 _WORTH_SHARING = 200_000_000
 # So many groups of tables can be worked on at the same time.
 _SHARES = 4
-
-
-@dataclass(frozen=True)
-class Residuals:
-    """How far D' is from some noisy answers, in units of their noise.
-
-    Attributes:
-        count: How many answers.
-        misfit: Sum of squared standardised residuals; over all targets together, their mean.
-        largest: The largest of their absolute values.
-    """
-
-    count: int
-    misfit: float
-    largest: float
 
 
 @dataclass(frozen=True)

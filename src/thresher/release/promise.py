@@ -48,8 +48,8 @@ def conversion_of(release: "Release") -> str:
     """How ε and δ follow from ρ, in plain words."""
     ways = {
         "gaussian": "ε and δ follow from the exact curve of Gaussian noise, of which ρ is the "
-        "strength: counts were told with such noise, and nothing was selected by looking at the "
-        "records.",
+        "strength: counts were told with such noise, and choices, if there were any, so that all "
+        "results together tell no more than it.",
         "paper": "ε and δ were converted to ρ of zero-concentrated differential privacy as in the "
         "paper.",
     }

@@ -104,7 +104,8 @@ def _loss(release: "Release") -> dict[str, Any]:
 def _accounting(release: "Release") -> dict[str, str]:
     composition = (
         "Adaptive composition under Gaussian differential privacy: the ρ = μ²/2 of all "
-        "measurements add up, in exact fractions, and there are no choices."
+        "measurements add up, in exact fractions. Choices, where there are any, are drawn at a "
+        "lower rate than they pay for, so that all results together keep it."
         if release.budget.accounting == "gaussian"
         else "Adaptive composition under zero-concentrated differential privacy: the ρ of all "
         "choices and measurements add up, in exact fractions."

@@ -42,7 +42,10 @@ def _public(release: Release) -> list[str]:
 def spent(release: Release) -> tuple[list[tuple[str, str, str, str]], str]:
     """The budget and what was used of it: lines of a table, and words below it."""
     budget, delta = release.budget, release.delta
-    used = epsilon_of(release.spent, delta, budget.curve) if release.spent else 0.0
+    left = budget.rho - release.spent
+    # Choices rely on what is left of the budget, so the Gaussian curve is that of all of it.
+    curve = "tight" if left else budget.curve
+    used = min(release.epsilon, epsilon_of(release.spent, delta, curve)) if release.spent else 0.0
     stated = {
         "tight": "tight",
         "paper": "as in the paper",
@@ -53,8 +56,7 @@ def spent(release: Release) -> tuple[list[tuple[str, str, str, str]], str]:
         ("Given", f"{release.epsilon:.4g}", f"{float(delta):.2g}", f"{float(budget.rho):.5g}"),
         ("Spent", f"{used:.4g}", f"{float(delta):.2g}", f"{float(release.spent):.5g}"),
     ]
-    by = "the same curve" if budget.curve == "gaussian" else "the tight conversion"
-    left = budget.rho - release.spent
+    by = "the same curve" if curve == "gaussian" else "the tight conversion"
     words = (
         "All of it was spent."
         if left == 0

@@ -95,9 +95,10 @@ class Fit(Task):
         queries measured so far. Errors take about another such look.
         """
         seconds, factor = LISTING if self.r == self.k else WALKING
-        look = self.size * seconds * factor ** (self.k - 3)
+        thresholds = min(self.size, math.comb(len(schema_of(self.data)), self.k))
+        look = thresholds * seconds * factor ** (self.k - 3)
         if self.r < self.k:
-            look += self.size * CELL * self.queries_per_threshold
+            look += thresholds * CELL * self.queries_per_threshold
         rounds = {"rap": self.rounds, "auto": AUTO_ROUNDS}.get(self.mechanism, 0)
         measured = self.queries_per_round * self.rounds / 2
         rows = self.synthetic_rows / 1000

@@ -33,7 +33,7 @@ from thresher.privacy.unit import Unit
 from thresher.queries import Query, Workload
 from thresher.relaxed.projection import OPTIMISERS, Projection, Stopping
 from thresher.relaxed.rows import RelaxedRows
-from thresher.relaxed.targets import Residuals
+from thresher.relaxed.standardised import Residuals
 from thresher.release.sources import SyntheticRows
 from thresher.schema import Schema
 
@@ -138,11 +138,10 @@ class PaperRAP(RAP):
         self,
         data: PrivateData | Curator,
         unit: Unit | None = None,
-        workload: Workload | None = None,
         ledger: Ledger | None = None,
     ) -> Budget:
         """The budget; for the printed noise, one of ρ alone that covers what is really spent."""
-        stated = super().budget_for(data, unit, workload, ledger)
+        stated = super().budget_for(data, unit, ledger)
         return Budget.from_rho(stated.rho * OVERSPENT) if self.printed_osas else stated
 
     def resolve(self, n: int, rho: Fraction, workload: Workload) -> RAPProcedure:

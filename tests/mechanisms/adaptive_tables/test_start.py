@@ -30,3 +30,25 @@ def test_rows_are_probabilities_and_differ_whatever_the_noise():
         assert (block >= 0).all()
         assert np.allclose(block.sum(axis=0), 1)
     assert len(np.unique(rows.columns, axis=1).T) > 1
+
+
+def test_beyond_noise_only_shares_that_noise_does_not_explain_differ():
+    # σ = 1 of n = 100: 60 is far from a third, and 18 and 22 are as noise makes equal counts.
+    rows = near_product([measured([60, 18, 22])], SCHEMA, rows=4000, seed=0, beyond_noise=True)
+    found = rows.block(0).mean(axis=1)
+    assert np.allclose(found, [0.6, 0.2, 0.2], atol=0.025)
+    rows = near_product([measured([33, 34, 32])], SCHEMA, rows=4000, seed=0, beyond_noise=True)
+    assert np.allclose(rows.block(0).mean(axis=1), 1 / 3, atol=0.015)
+
+
+def test_beyond_noise_nobody_is_moved_to_the_values_with_the_largest_noise():
+    schema = th.Schema([th.IntegerRange(name="a", low=0, high=99, nulls=0)])
+    noise = np.random.default_rng(0).normal(0, 50, 100).round().astype(int)
+    table = TableMeasurement(th.Threshold(("a",)), 10 + noise, sigma=50.0, n=1000)
+    shares = [
+        near_product([table], schema, rows=500, seed=0, beyond_noise=only).block(0).mean(axis=1)
+        for only in (False, True)
+    ]
+    # The truth is 0.01 everywhere. A hundredth of 500 rows is drawn, which adds 0.004 to each.
+    assert shares[0].max() > 0.05
+    assert shares[1].max() < 0.025

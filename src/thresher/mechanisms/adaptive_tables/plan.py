@@ -2,8 +2,8 @@
 
 The rules use n, ρ, the schema and the workload, which are public. What the rounds find then decides
 how many of them there are (`rounds`). The constants are round numbers chosen by trials on ADULT and
-on the tables that `benchmarks.tables` sets aside for tuning; docs/accuracy.md has the figures that
-are quoted here (maximum error over the workload), and what else was tried.
+on the tables that `benchmarks.tables` sets aside for tuning; docs/accuracy-notebook.md has the
+figures that are quoted here (maximum error over the workload), and what else was tried.
 
 The unit of noise is 1/(n√ρ), that of one table that is measured with the whole budget.
 """

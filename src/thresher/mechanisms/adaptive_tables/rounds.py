@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from thresher.mechanisms.adaptive_tables.plan import SELECTION_SHARE
 from thresher.privacy.measurements import TableMeasurement
+from thresher.relaxed.standardised import Residuals
 
 GROWTH = 2
 """How many times as much the next round gets after one that found nothing."""
@@ -115,8 +116,19 @@ def finds_an_error(measured: TableMeasurement, predicted: npt.ArrayLike) -> bool
         >>> finds_an_error(table, [0.41, 0.59]), finds_an_error(table, [0.5, 0.5])
         (False, True)
     """
-    residuals = (np.asarray(predicted, dtype=np.float64) - measured.answers) / measured.noise
-    cells = residuals.size
-    largest = sqrt(2 * log(max(2, cells))) + BEYOND_CHANCE
-    squares = 1.0 + CHANCE_OF_SQUARES * sqrt(2.0 / cells)
-    return bool(np.abs(residuals).max() > largest or (residuals**2).mean() > squares)
+    off = (np.asarray(predicted, dtype=np.float64) - measured.answers) / measured.noise
+    found = Residuals(off.size, float((off**2).mean()), float(np.abs(off).max()))
+    return not noise_explains(found)
+
+
+def noise_explains(residuals: Residuals) -> bool:
+    """Whether D' is no further from noisy cells than their noise makes likely.
+
+    Example:
+        >>> near, far = Residuals(50, misfit=1.2, largest=3.0), Residuals(50, 1.2, largest=3.5)
+        >>> noise_explains(near), noise_explains(far)
+        (True, False)
+    """
+    largest = sqrt(2 * log(max(2, residuals.count))) + BEYOND_CHANCE
+    squares = 1.0 + CHANCE_OF_SQUARES * sqrt(2.0 / residuals.count)
+    return bool(residuals.largest <= largest and residuals.misfit <= squares)

@@ -1,10 +1,12 @@
 """The first D' of adaptive tables: near the product of the noisy one-way tables."""
 
 from collections.abc import Sequence
+from math import log, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
+from thresher.mechanisms.adaptive_tables.rounds import BEYOND_CHANCE
 from thresher.privacy.measurements import Measurement, ResidualMeasurement, measured_tables
 from thresher.queries.threshold import Threshold
 from thresher.relaxed.rows import RelaxedRows
@@ -36,7 +38,12 @@ def one_way_known(measured: Sequence[Measurement], schema: Schema) -> list[Measu
 
 
 def near_product(
-    measured: Sequence[Measurement], schema: Schema, rows: int, seed: int
+    measured: Sequence[Measurement],
+    schema: Schema,
+    rows: int,
+    seed: int,
+    *,
+    beyond_noise: bool = False,
 ) -> RelaxedRows:
     """Relaxed rows near the product of noisy one-way tables.
 
@@ -52,6 +59,8 @@ def near_product(
         schema: The features.
         rows: How many rows.
         seed: Of the records drawn.
+        beyond_noise: Whether values whose shares differ by no more than noise explains get nearly
+            the same share. Otherwise the shares are the nearest to the noisy ones.
 
     Example:
         >>> from thresher.data.datasets import adult_schema
@@ -62,15 +71,21 @@ def near_product(
     known = _one_way_shares(measured)
     blocks = []
     for feature in schema:
-        noisy = known.get(feature.name, np.full(feature.size, 1.0 / feature.size))
-        shares = _nearest_probabilities(noisy)
-        blocks.append(_means_of_records(shares, rows, rng))
+        shares, sigma = known.get(feature.name, (np.full(feature.size, 1.0 / feature.size), 0.0))
+        if beyond_noise:
+            shares = _beyond_noise(shares, sigma, sum(schema.sizes))
+        blocks.append(_means_of_records(_nearest_probabilities(shares), rows, rng))
     columns = np.ascontiguousarray(np.concatenate(blocks), dtype=np.float32)
     return RelaxedRows(columns, schema.sizes).with_views(schema)
 
 
-def _one_way_shares(measured: Sequence[Measurement]) -> dict[str, npt.NDArray[np.float64]]:
-    """The shares of each feature's values: all tables that have it, weighted by their noise."""
+def _one_way_shares(
+    measured: Sequence[Measurement],
+) -> dict[str, tuple[npt.NDArray[np.float64], float]]:
+    """The shares of each feature's values, and the standard deviation of their noise.
+
+    All tables that have the feature count, weighted by their noise.
+    """
     sums: dict[str, tuple[npt.NDArray[np.float64], float]] = {}
     for m in measured_tables(measured):
         for axis, name in enumerate(m.threshold.features):
@@ -78,7 +93,36 @@ def _one_way_shares(measured: Sequence[Measurement]) -> dict[str, npt.NDArray[np
             precision = m.counts.shape[axis] / (m.noise**2 * m.counts.size)
             shares, before = sums.get(name, (np.zeros(m.counts.shape[axis]), 0.0))
             sums[name] = shares + precision * m.answers.sum(axis=others), before + precision
-    return {name: shares / precision for name, (shares, precision) in sums.items()}
+    return {
+        name: (shares / precision, 1.0 / sqrt(precision))
+        for name, (shares, precision) in sums.items()
+    }
+
+
+def _beyond_noise(
+    noisy: npt.NDArray[np.float64], sigma: float, values: int
+) -> npt.NDArray[np.float64]:
+    """The shares of one feature, as far as noise does not explain them.
+
+    A share stays as it is if it differs from equal ones by more than the largest noise of so many
+    `values`, those of all features. The others are drawn towards their common mean by as much as
+    noise adds to their variance (a James-Stein estimate). Their nearest probabilities alone would
+    put all people on the few values whose noise is largest.
+    """
+    limit = sigma * (sqrt(2 * log(max(2, values))) + BEYOND_CHANCE)
+    alike = np.ones(len(noisy), dtype=bool)
+    mean = 1.0 / len(noisy)
+    while alike.any():
+        mean = max(0.0, 1.0 - float(noisy[~alike].sum())) / int(alike.sum())
+        far = alike & (np.abs(noisy - mean) > limit)
+        if not far.any():
+            break
+        alike &= ~far
+    differences = noisy[alike] - mean
+    variance = float(np.square(differences).mean()) if alike.any() else 0.0
+    shares = noisy.copy()
+    shares[alike] = mean + max(0.0, 1.0 - sigma**2 / max(variance, 1e-300)) * differences
+    return shares
 
 
 def _means_of_records(

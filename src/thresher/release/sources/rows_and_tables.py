@@ -14,6 +14,7 @@ from thresher.queries.threshold import Threshold
 from thresher.queries.workload import Workload
 from thresher.relaxed.marginal import MarginalOnRows
 from thresher.relaxed.rows import RelaxedRows
+from thresher.relaxed.standardised import Residuals
 from thresher.release.sources.correction import (
     FAR_OFF,
     FEW,
@@ -136,15 +137,16 @@ class RowsAndTables(SyntheticRows):
         tolerance = tolerance_for(cells, wrong_cells(far_off.tolist(), with_nobody))
         return replace(self, tolerance=tolerance, averages=True, leasts=leasts)
 
-    def mean_square(self) -> float:
-        """The mean square difference of D' and all noisy cells, in variances of their noise."""
-        total, cells = 0.0, 0
+    def differences(self) -> Residuals:
+        """How far D' is from all noisy cells, in standard deviations of their noise."""
+        total, largest, cells = 0.0, 0.0, 0
         for key, table in self.tables.items():
             for answers, noisy in self._both(key):
                 off = (answers - noisy).astype(np.float64) / table.sigma
                 total += float(np.square(off).sum())
+                largest = max(largest, float(np.abs(off).max(initial=0.0)))
                 cells += off.size
-        return total / max(1, cells)
+        return Residuals(cells, total / max(1, cells), largest)
 
     def alone(self) -> "RowsAndTables":
         """The same where all answers come from D', whatever the noisy tables say."""
