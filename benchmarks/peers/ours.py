@@ -12,6 +12,7 @@ from thresher.mechanisms import MECHANISMS
 from thresher.relaxed.rounding import round_rows
 
 OURS: dict[str, tuple[str, Mapping[str, Any]]] = {
+    "all0": ("all0", {}),
     "gaussian_joint": ("gaussian_joint", {}),
     "residual": ("residual", {}),
     "rap": ("rap", {}),
