@@ -238,37 +238,3 @@ def test_pairs_alone_where_noise_hides_the_rest(adult, size, most):
     )
     assert max(m.threshold.k for m in release.measurements) == 2
     assert errors_of(release.source.table, adult, work).max < most
-
-
-def noise_only(n, size, epsilon, rounds=None, correlated=False):
-    """A release about three features with ten values each, and the records."""
-    schema = th.Schema(th.IntegerRange(name=name, low=0, high=9, nulls=0) for name in "abc")
-    rng = np.random.default_rng(5)
-    columns = [rng.integers(0, 10, n) for _ in "abc"]
-    data = Records(schema, [columns[0]] * 3 if correlated else columns)
-    work = th.Workload(schema, [th.Threshold(f) for f in combinations("abc", size)])
-    mechanism = th.AdaptiveTables(epsilon=epsilon, rounds=rounds, synthetic_rows=100)
-    return mechanism.fit(data, work, randomness=th.InsecureSeededRandomness(3)), data
-
-
-@pytest.mark.parametrize("rounds", [None, 2])
-def test_where_noise_drowns_all_answers_stay_near_the_product(rounds):
-    """The noise of a cell is larger than any answer, which a D' fitted to it would show."""
-    release, data = noise_only(n=2000, size=3, epsilon=0.01, rounds=rounds)
-    # Each true answer is about 0.001, and the largest of the product about 0.004.
-    assert errors_of(release.source.table, data, release.workload).max < 0.02
-    assert np.array_equal(
-        dict(release.answer_all())[release.workload[0]],
-        dict(release_alone(release).answer_all())[release.workload[0]],
-    )
-
-
-def release_alone(release):
-    source = SyntheticRows(release.source.rows, release.schema)
-    return replace(release, source=source)
-
-
-def test_where_noise_does_not_drown_it_d_prime_is_fitted():
-    """The same budget, and records enough to see that the features are equal."""
-    release, data = noise_only(n=200_000, size=3, epsilon=0.1, correlated=True)
-    assert errors_of(release.source.table, data, release.workload).max < 0.03  # the product: 0.1

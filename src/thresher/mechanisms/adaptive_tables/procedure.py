@@ -15,10 +15,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
-from math import inf, prod, sqrt
+from math import inf, sqrt
 from typing import Any
 
 from thresher.mechanisms.adaptive_tables.candidate_answers import CandidateAnswers
+from thresher.mechanisms.adaptive_tables.drowning import is_drowned
 from thresher.mechanisms.adaptive_tables.error_weights import ErrorWeights
 from thresher.mechanisms.adaptive_tables.phases import (
     ONE_WAY,
@@ -26,12 +27,7 @@ from thresher.mechanisms.adaptive_tables.phases import (
     phases_of,
 )
 from thresher.mechanisms.adaptive_tables.plan import Plan
-from thresher.mechanisms.adaptive_tables.rounds import (
-    Annealing,
-    Round,
-    finds_an_error,
-    noise_explains,
-)
+from thresher.mechanisms.adaptive_tables.rounds import Annealing, Round, finds_an_error
 from thresher.mechanisms.adaptive_tables.start import near_product, one_way_known
 from thresher.mechanisms.adaptive_tables.workload_tables import Optimise
 from thresher.mechanisms.checkpoint import Fits
@@ -123,16 +119,6 @@ above 1.1, all at ε = 10, 0.20 to 0.87 (fertility 0.47 at 4.0, birthdays 0.68 a
 at 1.14). Below, 0.87 to 1.09 at ε = 1, and 0.80 to 1.57 at ε = 10.
 """
 
-DROWNING = 0.5
-"""Noise drowns tables if its standard deviation is everywhere at least so much of the largest
-answer to the workload. D' near the product of what is beyond noise is then better than one that is
-fitted to noise, and corrected by it.
-
-Largest errors with this rule over those without it (14 tables, 1 to 16 marginals of two or three
-features, 134 fits for each ε): 0.65 at ε = 0.01, 0.80 at 0.03 and 0.93 at 0.1. With no limit on the
-noise, which then only had to explain all differences, they were about 0.06 more.
-"""
-
 FEW_FEATURES = 2
 """D' is fitted to the residuals of so many features before it is fitted to all. On 64 marginals of
 ADULT at ε = 1, this took 5 to 6 s of processor time in place of 6 to 9."""
@@ -196,7 +182,7 @@ class AdaptiveTablesProcedure:
             progress(Step(WORKLOAD_TABLES))
         measured = [*one_way, *workload]
         first = self._first(measured, beyond_noise=True)
-        stays = self._is_drowned(first, measured)
+        stays = is_drowned(first, measured, self.workload)
         rows = first if stays else self._fitted(self._first(measured), measured, fits)
         weights = ErrorWeights(self.workload, plan.candidates if plan.rounds else ())
         taken: list[tuple[Fraction, Prediction]] = []
@@ -214,7 +200,7 @@ class AdaptiveTablesProcedure:
                 measured.append(m)
             if not stays:
                 rows = fits(rows, partial(self._fit, rows, measured, self._sparing(AFTER_ROUND)))
-            elif not self._is_drowned(first, measured):
+            elif not is_drowned(first, measured, self.workload):
                 stays, rows = False, self._fitted(self._first(measured), measured, fits)
             progress(Step(ROUNDS, number, number + rounds.to_come, " × ".join(table.features)))
         if not number:
@@ -247,27 +233,6 @@ class AdaptiveTablesProcedure:
             first: list[Measurement] = [*measured_tables(measured), *few]
             rows = fits(rows, partial(self._fit, rows, first, self._before_rounds))
         return fits(rows, partial(self._fit, rows, measured, self._before_rounds))
-
-    def _is_drowned(self, rows: RelaxedRows, measured: Sequence[Measurement]) -> bool:
-        """Whether noise drowns what the tables could say of D', which then stays as it is.
-
-        Noise explains every difference from the noisy cells, and its standard deviation is nowhere
-        small beside the largest answer. The noise of r-of-k answers, which add up many cells, is
-        not that of cells.
-        """
-        if any(threshold.r < threshold.k for threshold in self.workload):
-            return False
-        source = RowsAndTables.of(rows, self.workload.schema, None, measured)
-        least = min((table.sigma for table in source.tables.values()), default=0.0)
-        return least >= DROWNING * self._largest_answer(rows) and (
-            noise_explains(source.differences())
-        )
-
-    def _largest_answer(self, rows: RelaxedRows) -> float:
-        """The largest answer to the workload, if its features are independent."""
-        schema = self.workload.schema
-        shares = [float(rows.block(i).mean(axis=1).max()) for i in range(len(rows.sizes))]
-        return max(prod(shares[schema.index(name)] for name in t.features) for t in self.workload)
 
     @property
     def _rounds(self) -> Annealing:

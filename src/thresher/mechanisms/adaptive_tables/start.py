@@ -23,6 +23,16 @@ of 11 records they are about 1/11 of that. Rows of 0.3 of a record and 0.7 of th
 same chance correlations and gave the same errors, but no zero entries to save work with.
 """
 
+PRIOR_RECORDS = 1.0
+"""Before anything is known of a feature, its shares vary as a Dirichlet distribution with this sum
+of parameters: one that has seen equal parts of so many records.
+
+Used only where noise may drown everything. With it, on 2,500 records of five tables, largest errors
+were 0.86 times as large at ε = 0.01 and as large at 0.03 (means over thresholds 0.82 and 0.90; 16
+and 64 3-way marginals, three seeds), and none of 30 fits at ε = 0.01 was worse than All-0, where
+five had been. 0.3, 3 and as many records as values gave nearly the same.
+"""
+
 
 def one_way_known(measured: Sequence[Measurement], schema: Schema) -> list[Measurement]:
     """The measurements, with a one-way table in place of the residuals of each feature.
@@ -106,8 +116,9 @@ def _beyond_noise(
 
     A share stays as it is if it differs from equal ones by more than the largest noise of so many
     `values`, those of all features. The others are drawn towards their common mean by as much as
-    noise adds to their variance (a James-Stein estimate). Their nearest probabilities alone would
-    put all people on the few values whose noise is largest.
+    noise adds to their variance (a James-Stein estimate), and by no less than their prior
+    variance asks for: that of a few noisy shares tells little. Their nearest probabilities alone
+    would put all people on the few values whose noise is largest.
     """
     limit = sigma * (sqrt(2 * log(max(2, values))) + BEYOND_CHANCE)
     alike = np.ones(len(noisy), dtype=bool)
@@ -119,9 +130,11 @@ def _beyond_noise(
             break
         alike &= ~far
     differences = noisy[alike] - mean
-    variance = float(np.square(differences).mean()) if alike.any() else 0.0
+    observed = float(np.square(differences).mean()) if alike.any() else 0.0
+    equal = 1.0 / len(noisy)
+    variance = min(max(0.0, observed - sigma**2), equal * (1.0 - equal) / (PRIOR_RECORDS + 1.0))
     shares = noisy.copy()
-    shares[alike] = mean + max(0.0, 1.0 - sigma**2 / max(variance, 1e-300)) * differences
+    shares[alike] = mean + variance / max(variance + sigma**2, 1e-300) * differences
     return shares
 
 
