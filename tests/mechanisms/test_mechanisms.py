@@ -102,6 +102,24 @@ def test_a_curator_gives_what_is_asked_for_and_no_more(name, records, workload):
     assert curator.remaining == (Fraction(19, 10) if name == "all0" else 0)
 
 
+class Spendthrift(GaussianJoint):
+    """A mechanism whose code is wrong: it plans with nine times its budget."""
+
+    def resolve(self, n, rho, workload):
+        return super().resolve(n, 9 * rho, workload)
+
+
+@pytest.mark.parametrize("is_gaussian", [False, True])
+def test_a_mechanism_that_would_spend_more_than_the_release_states_is_refused(
+    is_gaussian, records, workload
+):
+    curator = Curator(records, Budget.from_rho(1, is_gaussian=is_gaussian))
+    for data in (curator, records):
+        with pytest.raises(BudgetError, match="a fault of the mechanism"):
+            Spendthrift(rho="1/100").fit(data, workload)
+    assert curator.spent == 0
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_a_curator_with_too_little_is_refused_before_anything_is_paid(name, records, workload):
     curator = Curator(records, Budget.from_rho("1/2"), randomness=InsecureSeededRandomness(0))

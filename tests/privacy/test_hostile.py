@@ -687,3 +687,49 @@ def test_a_schema_that_is_changed_meanwhile_changes_nothing(records, schema):
     )
     assert set(asked) == {12}
     chosen.check(schema)
+
+
+class Less(Fraction):
+    """A number that is never too large, and leaves any amount behind it."""
+
+    def __gt__(self, other):
+        return False
+
+    def __lt__(self, other):
+        return False
+
+    def __rsub__(self, other):
+        return Fraction(-(10**12))
+
+
+def test_a_part_is_the_number_that_it_is(records, schema):
+    budget = Budget.from_rho("1/100", is_gaussian=True)
+    curator, tables = Curator(records, budget), [Threshold(("sex",)), Threshold(("job",))]
+
+    def nothing(threshold):
+        return np.zeros(threshold.shape(schema))
+
+    with (
+        curator.part(Less(1, 200)),
+        pytest.raises(BudgetError, match="must leave some of the budget"),
+    ):
+        curator.select_table(tables, nothing, [0, 0], rho=Fraction(1, 200))
+    with pytest.raises(BudgetError, match="budget exceeded"), curator.part(Less(1)):
+        pass
+    with pytest.raises(BudgetError, match="must be a finite number"), curator.part(float("nan")):
+        pass
+    assert curator.spent == 0
+
+
+@pytest.mark.parametrize("is_gaussian", [False, True])
+def test_no_fit_spends_more_than_its_part(is_gaussian, records, schema):
+    curator = Curator(records, Budget.from_rho(1, is_gaussian=is_gaussian))
+    tables = [Threshold(("sex",))]
+    with curator.part(Fraction(1, 4)):
+        with pytest.raises(BudgetError, match=r"requested rho=0\.5, remaining 0\.25"):
+            curator.measure(tables, rho="1/2")
+        curator.measure(tables, rho="1/4")
+    with curator.part(Fraction(0)), pytest.raises(BudgetError, match="remaining 0,"):
+        curator.measure(tables, rho="1/4")
+    curator.measure(tables, rho="3/4")
+    assert curator.remaining == 0

@@ -8,11 +8,13 @@ import signal
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import pytest
 from distributed import LocalCluster
 
 from thresher.errors import ParameterError, ResourceError
 from thresher.parallel import cores
+from thresher.reproduction import workforce
 from thresher.reproduction.query_forms import FormTiming
 from thresher.reproduction.running import Store, Task, UnavailableError
 from thresher.reproduction.tasks import FutureFit, PresentFit
@@ -274,6 +276,21 @@ def test_a_result_says_what_it_took_and_what_made_it():
     assert found["cpu_seconds"] > 0
     assert found["peak_mib"] is None or found["peak_mib"] > 10
     assert "numpy" in found["software"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Filling(Doubling):
+    """Fills as many MiB of memory."""
+
+    def run(self, sources):
+        return {"filled": int(np.ones(self.number * 2**17).sum())}
+
+
+def test_a_small_run_after_a_large_one_does_not_have_its_memory(monkeypatch, tmp_path):
+    large, small = (run_alone(Filling(number=size), {})[1]["peak_mib"] for size in (800, 1))
+    assert large is None or small < large - 700
+    monkeypatch.setattr(workforce, "PEAK_RESET", tmp_path / "no such folder" / "file")
+    assert run_alone(Filling(number=1), {})[1]["peak_mib"] is None
 
 
 def test_a_low_priority_is_asked_for_once_the_task_begins(monkeypatch):

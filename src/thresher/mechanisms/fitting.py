@@ -126,13 +126,13 @@ class Fitting:
     def _first(self, total: TotalMeasurement | None, counts_only: bool) -> "_Settled":
         """What is known before anything is paid for; a mechanism that cannot run is refused."""
         if total is not None:
-            procedure = self.resolve(self.unit.worth(total.n), self.budget.rho, self.workload)
+            procedure = self._resolved(self.unit.worth(total.n), self.budget.rho)
             if counts_only:
                 check_only_measures(procedure, self.never_selects)
             asks = procedure.asks(total.n) if isinstance(procedure, AsksForParts) else self.workload
             estimate = _checked(procedure, total.n)
             return _Settled(procedure, estimate, procedure.cost, asks, total.n)
-        procedure = self.resolve(UNKNOWN_N, self.budget.rho, self.workload)
+        procedure = self._resolved(UNKNOWN_N, self.budget.rho)
         if counts_only:
             check_only_measures(procedure, self.never_selects, n_is_known=False)
         estimate = _checked(procedure, UNKNOWN_N)
@@ -144,12 +144,22 @@ class Fitting:
             asks = Workload(asks.schema, dict.fromkeys([*asks, *alone]))
         return _Settled(procedure, estimate, self.budget.rho, asks, UNKNOWN_N)
 
+    def _resolved(self, n: int, rho: Fraction) -> Procedure:
+        """The procedure for n records; one that costs more than the release states is refused."""
+        procedure = self.resolve(n, rho, self.workload)
+        if procedure.cost > rho:
+            raise BudgetError(
+                f"{procedure.name} plans to pay rho={float(procedure.cost):.6g}, more than the "
+                f"{float(rho):.6g} that it was given: this is a fault of the mechanism"
+            )
+        return procedure
+
     def _tell_of_refusal(self) -> None:
         """Say for how many records the fit would be refused, but only after n was paid for."""
         told = ""
         for n in LARGER_N:
             try:
-                _checked(self.resolve(n, self.budget.rho, self.workload), n)
+                _checked(self._resolved(n, self.budget.rho), n)
                 break
             except ResourceError as refusal:
                 told = (
@@ -169,7 +179,7 @@ class Fitting:
         if access.measured_total is None:
             share = TOTAL_SHARE * self.budget.rho
             access.measure_total(rho=share)
-            procedure = self.resolve(access.n, self.budget.rho - share, self.workload)
+            procedure = self._resolved(access.n, self.budget.rho - share)
             _checked(procedure, access.n)
             self._expect_phases(procedure, access.n, counts)
         return procedure, procedure.run(access, self.progress, fits)

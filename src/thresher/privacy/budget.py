@@ -115,7 +115,11 @@ class Budget:
 
     @property
     def curve(self) -> Accounting:
-        """The best conversion that holds for amounts of it: `"gaussian"` or `"tight"`."""
+        """The best conversion that holds for the whole of it: `"gaussian"` or `"tight"`.
+
+        A smaller amount of it is converted by `"tight"`: choices rely on noise that is paid for by
+        the rest.
+        """
         return "gaussian" if self.accounting == "gaussian" else "tight"
 
     def split(self, parts: int) -> tuple[Fraction, ...]:
@@ -180,9 +184,9 @@ class Account:
             self.check(requested)
             self._spent += requested
 
-    def check(self, rho: Fraction) -> None:
-        """Refuse what `spend` would refuse now."""
-        remaining = self.remaining
+    def check(self, rho: Fraction, remaining: Fraction | None = None) -> None:
+        """Refuse what `spend` would refuse now, or what is more than a part of what is left."""
+        remaining = self.remaining if remaining is None else remaining
         if rho > remaining:
             raise BudgetError(
                 f"budget exceeded: requested rho={float(rho):.6g}, "

@@ -305,23 +305,24 @@ class Curator(Access):
         return rho_of_choices(rho, self._left() - rho, choices) if self._is_gaussian else rho
 
     @contextmanager
-    def part(self, rho: Fraction) -> Iterator[None]:
+    def part(self, rho: Amount) -> Iterator[None]:
         """Let calls within cost at most ρ together: the promise of a fit is about its own part.
 
-        Under Gaussian accounting, choices rely on what is left of this part. With any other, ρ adds
-        up whoever pays, and nothing is to be done.
+        Under Gaussian accounting, choices rely on what is left of this part.
 
         Args:
-            rho: The part of what is left.
+            rho: The part of what is left, or 0.
+
+        Raises:
+            BudgetError: There is not as much left.
+            ParameterError: Another part is not over yet.
         """
-        if not self._is_gaussian:
-            yield
-            return
+        part = exact(rho, "rho") if rho else Fraction(0)
         with self._lock:
             if self._kept is not None:
-                raise ParameterError("one fit at a time: the Curator has Gaussian accounting")
-            self._account.check(rho)
-            self._kept = self.remaining - rho
+                raise ParameterError("one fit at a time: another one of this Curator is running")
+            self._account.check(part)
+            self._kept = self.remaining - part
         try:
             yield
         finally:
@@ -374,7 +375,7 @@ class Curator(Access):
         counted, number, failure = _counted[self], None, request.failure()
         with self._lock:
             self._refuse_beside_a_choice(request)
-            self._account.check(amount + (self._kept or 0))
+            self._account.check(amount, self._left())
             if failure > self._delta:
                 raise BudgetError(
                     f"requested delta={float(failure):.3g}, remaining {float(self._delta):.3g}: "

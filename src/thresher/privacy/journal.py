@@ -164,7 +164,7 @@ class JournaledCurator(Access):
         if not amount:
             self._planned += rho
             return request.nothing()
-        noise = self._curator._rho_of_noise(request, amount, self._curator.remaining - amount)
+        noise = self._curator._rho_of_noise(request, amount, self._curator._left() - amount)
         self._asked = True
         files = self._journal.reserve(request.table_sizes(self.schema))
         with self._announced(amount, request.size()) as receipt:

@@ -4,12 +4,14 @@ Whoever runs a task, its result is the same: its seeds are made from its paramet
 dies loses the task it was at, and another one does it again.
 """
 
+import ctypes
 import gc
 import importlib
 import os
+import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -195,23 +197,28 @@ def run_alone(task: Task, sources: Sources, niceness: int = 0) -> tuple[Task, Re
     """
     if niceness:
         os.setpriority(os.PRIO_PROCESS, 0, niceness)
-    _forget_peak()
+    tells_peak = _forget_peak()
     began = time.process_time()
     try:
         with _one_core(), _rare_collections():
             found = task.run(sources)
     except (ResourceError, UnavailableError) as fault:
         return task, Skipped(task, str(fault))
-    took = {"cpu_seconds": round(time.process_time() - began, 2), "peak_mib": _peak_mebibytes()}
-    return task, {**found, **took, "software": _software()}
+    seconds = round(time.process_time() - began, 2)
+    peak = _peak_mebibytes() if tells_peak else None
+    return task, {**found, "cpu_seconds": seconds, "peak_mib": peak, "software": _software()}
 
 
-def _forget_peak() -> None:
-    """Count peak memory from here on, where the system can."""
+def _forget_peak() -> bool:
+    """Count peak memory from here on, without what earlier runs have left; False if nobody can."""
+    gc.collect()
+    with suppress(OSError, AttributeError):  # only glibc keeps memory that it can give back
+        ctypes.CDLL(None).malloc_trim(0)
     try:
         PEAK_RESET.write_text("5")
     except OSError:
-        return
+        return False
+    return True
 
 
 def _peak_mebibytes() -> int | None:
@@ -225,7 +232,18 @@ def _peak_mebibytes() -> int | None:
 
 @cache
 def _software() -> str:
-    return ", ".join(f"{name} {version(name)}" for name in ("thresher", "numpy", "numba"))
+    """Versions of what made a result; in a checkout with the commit, as all have one version."""
+    names = ("thresher", "numpy", "numba")
+    told = ", ".join(f"{name} {version(name)}" for name in names)
+    package = Path(__file__).parents[1]
+    asked = ["git", "-C", str(package), "log", "-1", "--format=%h", "--", "."]
+    try:
+        done = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return told
+    # An installed package may lie in a checkout of something else, which knows nothing of it.
+    commit = done.stdout.strip()
+    return f"{told}, commit {commit}" if commit else told
 
 
 @contextmanager
