@@ -76,3 +76,39 @@ TABLES = {
     # pupils in the USA, n = 13,583
     "youth": PublicTable("openintro/yrbss", "gender"),
 }
+
+LATE_TABLES = {
+    # inhabitants of US states by year, their health, n = 19,584
+    "abortion_states": PublicTable("causaldata/abortion", "repeal", dropped=("fip",)),
+    # birds hit by aircraft, n = 19,302
+    "birds": PublicTable("openintro/birds", "effect", dropped=("opid", "remarks", "date")),
+    # couples in the Current Population Survey of 1991, n = 5,634
+    "couples": PublicTable("wooldridge/cps91", "inlf"),
+    # applicants for a loan, n = 4,454
+    "credit": PublicTable("modeldata/credit_data", "Status"),
+    # food deliveries (made up), 27 items of an order, n = 10,012
+    "deliveries": PublicTable("modeldata/deliveries", "day"),
+    # visits to a doctor, n = 20,186
+    "doctor": PublicTable("Ecdat/DoctorContacts", "health"),
+    # young men over eight years, 44 columns, mostly binary, n = 4,360
+    "men": PublicTable("wooldridge/wagepan", "union", dropped=("nr",)),
+    # General Social Survey, 1974 to 2002, n = 9,120
+    "mothers": PublicTable("AER/GSS7402", "kids"),
+    # couples in the National Health Interview Survey, n = 18,790
+    "nhis": PublicTable("stevedata/mm_nhis", "hlth"),
+    # packages of R, nearly all columns counts, n = 13,626
+    "packages": PublicTable("modeldata/check_times", "status", dropped=("package",)),
+    # force used by the police of Minneapolis, n = 12,925
+    "police": PublicTable("openintro/mn_police_use_of_force", "race"),
+    # school children of an experiment with small classes, a row for each year, n = 26,796
+    "pupils": PublicTable("mlmRev/star", "cltype", dropped=("id", "tch")),
+    # made-up answers to job advertisements, 30 columns, mostly binary, n = 4,870
+    "resume": PublicTable("openintro/resume", "received_callback", dropped=("job_ad_id",)),
+    # small mammals caught in a desert, n = 35,549
+    "rodents": PublicTable("ratdat/complete", "sex", dropped=("record_id",)),
+    # graduates of two-year and four-year colleges, n = 6,763
+    "twoyear": PublicTable("wooldridge/twoyear", "female", dropped=("id",)),
+    # patients in Vietnam, n = 27,765
+    "vietnam": PublicTable("Ecdat/VietNamI", "insurance"),
+}
+"""Tables that came to the benchmark on 18 November 2026, all of them set aside."""
