@@ -124,6 +124,15 @@ def test_where_noise_hides_what_three_features_share_pairs_are_measured(size, gi
     assert len({(marginal.k, precision) for marginal, precision in precisions}) == 2
 
 
+@pytest.mark.parametrize(("precision", "pairs_alone"), [(176, True), (60, False)])
+def test_many_pairs_are_measured_until_their_noise_is_half_of_the_people(precision, pairs_alone):
+    """47 features: 182 pairs, whose noise is above ten times what rounds leave at both budgets."""
+    schema = th.Schema(th.IntegerRange(name=f"f{i}", low=0, high=5, nulls=0) for i in range(47))
+    n, rho = 11_598, Fraction(precision, 11_598) ** 2
+    plan = make_plan(n, rho, th.Workload.random(schema, 3, size=64, seed=0))
+    assert (plan.rounds == 0, plan.residuals is not None) == (pairs_alone, pairs_alone)
+
+
 def test_where_noise_hides_little_all_marginals_are_measured():
     assert {table.k for table in plan_for_marginals(16, RHO / 50).workload_tables} == {3}
 
