@@ -1,8 +1,10 @@
 """`thresher reproduce`: figures by one command."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,10 @@ from typer.testing import CliRunner
 from thresher import datasets
 from thresher.cli import app, main
 from thresher.cli import reproduce as command
+from thresher.reproduction import plots, workforce
+from thresher.reproduction.page import PLACE
+
+PAGE = Path(__file__).parents[2] / "docs" / "reproduction.md"
 
 
 def run(*words):
@@ -51,25 +57,42 @@ def test_what_a_run_would_take(tmp_path):
     assert "core-hours" in run(*words, "--dry-run")
 
 
-def test_loans_and_the_page_by_one_command(tmp_path):
+def test_loans_and_the_page_by_one_command(tmp_path, monkeypatch):
+    monkeypatch.setitem(plots.SETTINGS, "savefig.dpi", 50)
+    monkeypatch.setitem(plots.SETTINGS, "pdf.fonttype", 3)
+    monkeypatch.setattr(workforce, "_forget_peak", lambda: True)  # nobody asks for the memory
     rng = np.random.default_rng(0)
     columns = {name: rng.integers(0, size, 80) for name, size in datasets.LOANS_SIZES.items()}
     pd.DataFrame(columns).to_csv(tmp_path / "loans.csv", index=False)
-    page = tmp_path / "page.md"
-    page.write_text("<!-- table: claims -->\n<!-- end of table -->\n")
+    page, folder = tmp_path / "reproduction.md", tmp_path / "reproduction"
+    page.write_text(PLACE.sub(emptied, PAGE.read_text()))
     words = (
-        "printed-osas", "claims", "--scale", "smoke", "--data", "loans", "--repetitions", 2,
-        "--loans", tmp_path / "loans.csv", "-o", tmp_path / "out", "--page", page,
-        "--processes", 1, "--json",
+        "present-error", "printed-osas", "future-error", "claims", "--scale", "smoke",
+        "--loans", tmp_path / "loans.csv", "-o", folder, "--page", page,
+        "--repetitions", 1, "--processes", 1, "--json",
     )  # fmt: skip
     told = json.loads(run(*words))
-    assert told["data"] == ["LOANS (from the file)"]
+    loans = "LOANS (from the file)"
+    assert told["data"] == ["ADULT, 2000 records, 8 features", loans]
     assert told["unfinished"] == {}
     assert str(page) in told["files"]
-    assert "LOANS (from the file)" in page.read_text()
-    table = pd.read_csv(tmp_path / "out" / "printed-osas.csv")
-    assert set(table["data set"]) == {"LOANS (from the file)"}
-    assert table["paper"].notna().all()  # the whole of LOANS is in the paper
+    filled = {place["name"]: place[0] for place in PLACE.finditer(page.read_text())}
+    of_the_run = {name for name in filled if "/" not in name}
+    assert of_the_run >= {"scales", "claims", "present-error", "norms", "future-error"}
+    for name in of_the_run - {"results"}:  # which counts all runs together
+        assert "ADULT" in filled[name], name
+        assert loans in filled[name], name
+    for link in re.findall(r"\]\(([^)]*)\)", "".join(filled[name] for name in of_the_run)):
+        assert (tmp_path / link).is_file(), link
+    assert "present-error-loans-" in filled["claims"]
+    table = pd.read_csv(folder / "printed-osas.csv")
+    of_loans = table["data set"] == loans
+    assert table["paper"].notna().equals(of_loans)  # the whole of LOANS is in the paper
+
+
+def emptied(place):
+    """A place of the page before anything was filled in."""
+    return f"{place['begin']}{place['end']}"
 
 
 @pytest.mark.parametrize("how", [("--minutes", 0), ("--stored",)])

@@ -285,6 +285,7 @@ def _run(
     from thresher.reproduction import figures as experiments
     from thresher.reproduction.data import title_of
     from thresher.reproduction.page import fill
+    from thresher.reproduction.stored import redrawn
 
     titles = [title_of(data) for data in scale.data]
     say(f"scale {scale.name}: {', '.join(titles)}")
@@ -292,9 +293,10 @@ def _run(
     with runs_of_experiments() as watch:
         done = experiments.reproduce(
             figures, scale, output, sources=sources, workforce=workforce, watch=watch,
-            merged=merged,
+            merged=merged, drawing=page is None,
         )  # fmt: skip
     if page is not None:
+        done.written.extend(redrawn(figures, output, scale=scale))
         done.written.extend(page for _ in fill(page, output)[:1])
     reasons = _tell_what_is_left(done)
     if not as_json:

@@ -17,12 +17,14 @@ What all figures share:
   machines.
 - `paper_figure`, `plots`, `regression`: tables, plots and the regression of the appendix.
 - `verdicts`, `present_claims`, `future_claims`, `claims`: the paper's claims, checked by rule.
-- `figures`: all figures by name, and `reproduce`, which runs what they need and draws them. `page`
-  puts their tables into a page.
+- `figures`: all figures by name, and `reproduce`, which runs what they need and draws them.
+  `stored` draws them at the largest scale that is stored, `provenance` counts what results tell,
+  `page` puts tables into a page.
 
 The figures, in the paper's order: `runtime`, `memory`, `present_error`, `printed_osas`,
 `adaptivity`, `filtering`, `thresholds`, `synthetic_rows`, `drift_shapes`, `future_error`,
-`training_progress`, `overfitting`, `drift_effect`, `advice` and `practice_effects`.
+`training_progress`, `overfitting`, `drift_effect`, `advice` and `practice_effects`. `norms_table`
+has the errors of `present_error` in other norms.
 
 Nothing is imported here: processes that only run tasks do without the plotting libraries.
 """

@@ -2,31 +2,27 @@
 
 It runs nothing: it reads what the other figures have stored, and says "not tested" where that is
 not enough. A claim whose figure has not all its runs at the scale is judged at the largest scale at
-which it has, and the table says which. Numbers are of the first data set of the scale, unless they
-say otherwise.
+which it has, and the table says which. Every claim has a row for each data set that it is judged
+on.
 """
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from thresher.reproduction.future_claims import FUTURE_CLAIMS
-from thresher.reproduction.paper_figure import Context, PaperFigure, is_of_the_paper
-from thresher.reproduction.practice import AUTHORS, TEXT
+from thresher.reproduction.paper_figure import Context, PaperFigure, image_of, optional_line
 from thresher.reproduction.present_claims import PRESENT_CLAIMS
 from thresher.reproduction.running import Task
-from thresher.reproduction.scales import QUICK, Scale, largest_first
+from thresher.reproduction.scales import Scale, largest_first
 from thresher.reproduction.verdicts import Claim, Finding
 
 CLAIMS: tuple[Claim, ...] = (*PRESENT_CLAIMS, *FUTURE_CLAIMS)
 NOT_TESTED = "not tested"
-TEXT_REPETITIONS = 40
-"""At most so many repetitions were run by the paper's text at scale `quick`."""
-REFERENCE = "reference"
-"""The kind of runs of the paper's way in JAX, which no claim is about."""
 
 
 def no_tasks(scale: Scale) -> Sequence[Task]:
@@ -35,19 +31,14 @@ def no_tasks(scale: Scale) -> Sequence[Task]:
 
 
 def places(context: Context, claim: Claim) -> Iterator[Context]:
-    """Where results for a claim may be: at the scale itself, on its first data set, at others.
+    """Where results for a claim may be: at the scale itself, or at others on the same data set.
 
-    A part of a figure's runs is mostly the part that takes little time, and would mislead. Only of
-    the older runs by the paper's text are those taken that are there.
+    A part of a figure's runs is mostly the part that takes little time, and would mislead.
     """
-    data = context.scale.data[:1]
-    by_code = (scale for scale in largest_first(data) if scale.practice == AUTHORS)
-    for scale in (context.scale, replace(context.scale, data=data), *by_code):
+    for scale in (context.scale, *largest_first(context.scale.data)):
         every = (claim.runs or claim.figure.tasks)(scale)
-        if context.has_all(t for t in every if is_of_the_paper(t) and t.kind != REFERENCE):
+        if context.has_all(task for task in every if not optional_line(task)):
             yield replace(context, scale=scale)
-    by_text = replace(QUICK, name=f"{QUICK.name}, by the text", data=data, practice=TEXT)
-    yield replace(context, scale=by_text.repeated(TEXT_REPETITIONS))
 
 
 def judged(context: Context, claim: Claim) -> tuple[Finding | None, str]:
@@ -60,26 +51,41 @@ def judged(context: Context, claim: Claim) -> tuple[Finding | None, str]:
 
 
 def collected(context: Context, claims: Sequence[Claim] = CLAIMS) -> pd.DataFrame:
-    """One row a claim."""
-    rows = []
-    for claim in claims:
-        found, scale = judged(context, claim)
-        rows.append(
-            {
-                "claim": claim.words,
-                "measured": claim.number,
-                "figure": claim.figure.name,
-                "where": found.where if found else "",
-                "scale": scale,
-                "value": found.value if found else math.nan,
-                "low": found.low if found else math.nan,
-                "high": found.high if found else math.nan,
-                "claimed": f"{found.side} {found.bound:.3g}" if found else "",
-                "verdict": found.verdict if found else NOT_TESTED,
-                "words": found.measured if found else "",
-            }
-        )
-    return pd.DataFrame(rows)
+    """A row for each claim and data set, or one that says "not tested"."""
+    return pd.DataFrame([row for claim in claims for row in rows_of(context, claim)])
+
+
+def rows_of(context: Context, claim: Claim) -> list[dict[str, Any]]:
+    """The rows of one claim. What depends on no data set has one."""
+    rows: dict[str, dict[str, Any]] = {}
+    for data in context.scale.data:
+        found, scale = judged(replace(context, scale=context.scale.on(data)), claim)
+        if found is not None:
+            image = image_of(context.folder, claim.figure.name, data)
+            rows.setdefault(found.where, _row(claim, found, scale, image))
+    return list(rows.values()) or [_not_tested(claim)]
+
+
+def _row(claim: Claim, found: Finding, scale: str, image: Path | None) -> dict[str, Any]:
+    return {
+        **_not_tested(claim),
+        "where": found.where,
+        "scale": scale,
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "claimed": f"{found.side} {found.bound:.3g}",
+        "verdict": found.verdict,
+        "words": found.measured,
+        "image": image.name if image else "",
+    }
+
+
+def _not_tested(claim: Claim) -> dict[str, Any]:
+    told = {"claim": claim.words, "measured": claim.number, "figure": claim.figure.name}
+    numbers = dict.fromkeys(("value", "low", "high"), math.nan)
+    words = {"claimed": "", "verdict": NOT_TESTED, "words": "", "image": ""}
+    return {**told, "where": "", "scale": "", **numbers, **words}
 
 
 def as_markdown(found: pd.DataFrame, folder: Path) -> str:
@@ -89,8 +95,7 @@ def as_markdown(found: pd.DataFrame, folder: Path) -> str:
         number = f"{row['measured']}: {row['words']}" if row["words"] else str(row["measured"])
         if row["claimed"]:
             number += f"; claimed: {row['claimed']}"
-        shown = sorted(folder.glob(f"{row['figure']}*.png"))
-        image = f" ([figure]({folder.name}/{shown[0].name}))" if shown else ""
+        image = f" ([figure]({folder.name}/{row['image']}))" if row["image"] else ""
         where, scale = (str(row[name]).replace("|", "\\|") for name in ("where", "scale"))
         lines.append(f"| {row['claim']} | {number}{image} | {where} | {scale} | {row['verdict']} |")
     return "\n".join(lines) + "\n"
@@ -99,7 +104,7 @@ def as_markdown(found: pd.DataFrame, folder: Path) -> str:
 def draw(context: Context) -> None:
     """The table, for programs and for the page."""
     found = collected(context)
-    context.table("claims", found.drop(columns="words"))
+    context.table("claims", found.drop(columns=["words", "image"]))
     context.text("claims-table.txt", as_markdown(found, context.folder))
 
 

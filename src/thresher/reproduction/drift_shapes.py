@@ -5,6 +5,7 @@ scale. LOANS' schema is public, so nothing here is a stand-in.
 """
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from thresher.reproduction import plots
 from thresher.reproduction.paper_figure import Context, PaperFigure
 from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Scale
+from thresher.schema import Schema
 
 SCHEMAS = {"ADULT": datasets.adult_schema, "LOANS": datasets.loans_schema}
 FINE = tuple(round(0.05 * i, 2) for i in range(21))
@@ -32,18 +34,18 @@ def draw_histograms(context: Context) -> None:
     drifts = context.scale.future.drifts
     title = (
         f"Drifted feature distributions · scale “{context.scale.name}”\n"
-        f"probabilities under {plots.FUTURE}; γ = 0 is {plots.PAST}, geometric (p = 1/2)"
+        f"probabilities under {plots.FUTURE}; γ = 0 is {_past_words(context)}"
     )
     rows = []
     with plots.page(2, len(drifts), title=title, width=1.35, height=1.7) as (figure, panels):
         for row, (name, schema) in zip(panels, SCHEMAS.items(), strict=True):
-            past = FeatureDistribution.geometric(schema(), seed=EXAMPLE_SEED)
+            past = _past(context, schema())
             order = [feature for feature, _ in past.descending()]
             for axes, drift in zip(row, drifts, strict=True):
                 future = drifted(past, drift, seed=EXAMPLE_SEED)
                 chances = [future[feature] for feature in order]
                 axes.bar(range(1, len(order) + 1), chances, color=plots.BLUE, width=0.9)
-                axes.set_ylim(0, 0.55)
+                axes.set_ylim(0, 1.1 * past[order[0]])
                 axes.set_title(f"γ = {drift:g}")
                 if axes is not row[0]:
                     axes.tick_params(labelleft=False)
@@ -61,11 +63,11 @@ def draw_variation(context: Context) -> None:
     """The mean total variation between F_H and F_F, with the middle 95 % of shuffles."""
     title = (
         f"Total variation by drift · scale “{context.scale.name}”\n"
-        f"{plots.PAST} geometric (p = 1/2), {SHUFFLES} shuffles, band: the middle 95 %"
+        f"{_past_words(context)}, {SHUFFLES} shuffles, band: the middle 95 %"
     )
     rows, curves = [], []
     for style, (name, schema) in enumerate(SCHEMAS.items()):
-        past = FeatureDistribution.geometric(schema(), seed=EXAMPLE_SEED)
+        past = _past(context, schema())
         means, lows, highs = [], [], []
         for gamma in FINE:
             seen = [
@@ -88,6 +90,16 @@ def draw_variation(context: Context) -> None:
         axes.legend(loc="lower right")
         context.save(figure, "drift-variation")
     context.table("drift-variation", pd.DataFrame(rows))
+
+
+def _past(context: Context, schema: Schema) -> FeatureDistribution:
+    """F_H with the p of the runs."""
+    p = context.scale.practice.geometric_p
+    return FeatureDistribution.geometric(schema, seed=EXAMPLE_SEED, p=p)
+
+
+def _past_words(context: Context) -> str:
+    return f"{plots.PAST}, geometric (p = {Fraction(context.scale.practice.geometric_p)})"
 
 
 HISTOGRAMS = PaperFigure(

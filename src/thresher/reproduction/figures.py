@@ -121,6 +121,7 @@ def reproduce(
     workforce: Workforce,
     watch: Watch | None = None,
     merged: Sequence[Path] = (),
+    drawing: bool = True,
 ) -> Reproduced:
     """Run what figures need and is not there yet, and draw those that have all their runs.
 
@@ -132,6 +133,7 @@ def reproduce(
         workforce: Who does the work.
         watch: Told after each run.
         merged: Other stores, such as those of other machines, whose results are taken over first.
+        drawing: Whether figures are drawn.
 
     Returns:
         The files written, what could not be run here, and what is still missing.
@@ -149,7 +151,7 @@ def reproduce(
             missing = [task for task in figure.missing(scale, store) if task not in left]
             if missing:
                 unfinished.append(Unfinished(figure.name, len(missing)))
-            else:
+            elif drawing:
                 figure.draw(context)
     return Reproduced(context.written, skipped, unfinished)
 

@@ -4,13 +4,14 @@ The observations are RAP's least present error over all (T, K), for each repetit
 with and without the filter of Aydore et al. (no marginal with more queries than records).
 """
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from thresher.reproduction import plots
-from thresher.reproduction.data import title_of
+from thresher.reproduction.data import schema_of, title_of
 from thresher.reproduction.paper_figure import Context, PaperFigure
 from thresher.reproduction.present_error import AUTO, adaptive, others
 from thresher.reproduction.regression import (
@@ -62,12 +63,22 @@ def draw(context: Context) -> None:
 
 
 def least_errors(frame: pd.DataFrame) -> pd.DataFrame:
-    """The least error over (T, K), one row a repetition of a setting."""
+    """The least error over (T, K), one row a repetition of a setting, with its workload.
+
+    Repetitions of all marginals, or of all that the filter leaves, have the same workload.
+    """
     sizes = frame["size"]
     if "thresholds" in frame:  # the filter may leave fewer than were asked for
         sizes = frame["thresholds"].fillna(sizes).astype(int)
-    setting = ["data", "epsilon", "size", "seed", "filtered", "queries"]
-    least: pd.DataFrame = frame.assign(size=sizes).groupby(setting)[["error"]].min().reset_index()
+    of_space = [
+        math.comb(len(schema_of(data)), k)
+        for data, k in frame[["data", "k"]].itertuples(index=False)
+    ]
+    is_whole = (sizes < frame["size"]) | (sizes == of_space)
+    workloads = frame["seed"].astype(str).mask(is_whole, "all")
+    setting = ["data", "epsilon", "size", "seed", "filtered", "queries", "workload"]
+    told = frame.assign(size=sizes, workload=workloads)
+    least: pd.DataFrame = told.groupby(setting)[["error"]].min().reset_index()
     return least
 
 
@@ -75,7 +86,7 @@ def observations(least: pd.DataFrame, by: str) -> list[Observation]:
     """What the regression sees: by `size` or by `queries`."""
     # One workload is fitted at every ε: its errors go up and down together.
     names = ["epsilon", by, "filtered", "error"]
-    workloads = [f"{s} {r} {f}" for s, r, f in least[["size", "seed", "filtered"]].to_numpy()]
+    workloads = [f"{s} {w} {f}" for s, w, f in least[["size", "workload", "filtered"]].to_numpy()]
     return [
         Observation(float(e), float(s), bool(f), float(err), workload)
         for (e, s, f, err), workload in zip(least[names].to_numpy(), workloads, strict=True)

@@ -9,7 +9,7 @@ from thresher.reproduction.data import title_of
 from thresher.reproduction.future_error import Estimate, estimates
 from thresher.reproduction.paper_figure import Context
 from thresher.reproduction.tasks import FutureFit, Shape
-from thresher.reproduction.verdicts import Claim, Finding, finding
+from thresher.reproduction.verdicts import Claim, Finding, finding, worst
 
 SMALL_HISTORY = 4
 HARMLESS_VARIATION = 0.5
@@ -54,7 +54,7 @@ def more_history_helps(context: Context) -> Finding | None:
             if before is not None and after is not None:
                 where = _where(context, shape, f"|W_H| = {fewer} to {more}")
                 found.append(finding(_differences(after, before), AS_GOOD, "below", where))
-    return max((f for f in found if f), key=lambda f: f.value, default=None)
+    return worst(found)
 
 
 def history_helps_at_all(context: Context) -> Finding | None:
@@ -66,47 +66,52 @@ def history_helps_at_all(context: Context) -> Finding | None:
         if before is not None and after is not None:
             where = _where(context, shape, f"|W_H| = {sizes[0]} to {sizes[-1]}")
             found.append(finding(_differences(before, after), 0.0, "above", where))
-    return min((f for f in found if f), key=lambda f: f.value, default=None)
+    return worst(found)
 
 
 def present_choice_is_good(context: Context) -> Finding | None:
     """The largest cost in future error of choosing (T, K) by present error."""
-    costs = []
+    found = []
     for shape in context.scale.future.shapes:
         for size in context.scale.future.sizes:
-            found = _estimates(context, shape, size)
-            if found:
-                chosen = min(found, key=lambda e: e.present)
-                best = min(found, key=lambda e: e.future.mean)
-                costs.append(chosen.future.mean - best.future.mean)
-    where = _where(context, f"mean of {len(costs)} settings")
-    return finding(costs, AS_GOOD, "below", where)
+            tried = _estimates(context, shape, size)
+            if tried:
+                chosen = min(tried, key=lambda e: e.present)
+                best = min(tried, key=lambda e: e.future.mean)
+                where = _where(context, shape, f"|W_H| = {size}")
+                found.append(finding(_differences(chosen, best), AS_GOOD, "below", where))
+    return worst(found)
 
 
 def concentration(worse: Shape, better: Shape) -> Any:
-    """Future error of one distribution minus that of another, for a small history."""
+    """Future error of one distribution minus that of another; the least over small histories."""
 
     def measure(context: Context) -> Finding | None:
-        sizes = [s for s in context.scale.future.sizes if s <= SMALL_HISTORY]
-        differences: list[float] = []
-        for size in sizes:
+        found = []
+        for size in (s for s in context.scale.future.sizes if s <= SMALL_HISTORY):
             one, other = _chosen(context, worse, size), _chosen(context, better, size)
             if one is not None and other is not None:
-                differences += _differences(one, other)
-        return finding(differences, 0.0, "above", _where(context, f"|W_H| ≤ {SMALL_HISTORY}"))
+                where = _where(context, f"|W_H| = {size}")
+                found.append(finding(_differences(one, other), 0.0, "above", where))
+        return worst(found)
 
     return measure
 
 
 def no_overfitting(context: Context) -> Finding | None:
-    """The change of future error from half of the rounds to the end, over all fits."""
+    """The change of future error from half of the rounds on: the way and the features of most."""
     wanted: Sequence[Any] = overfitting.tasks(context.scale)
     if not any(task in context.store for task in wanted):
         return None
     found = overfitting.collected(context)
     late = found[found["since"] == max(overfitting.SINCE)]
-    where = f"{title_of(context.scale.data[-1])}, {len(late)} fits"
-    return finding(late["future change"], AS_GOOD, "below", where)
+    data = title_of(context.scale.data[-1])
+    return worst(
+        finding(
+            fits["future change"], AS_GOOD, "below", f"{data}, {shape}, {way}, {len(fits)} fits"
+        )
+        for (way, shape), fits in late.groupby(["way", "distribution"])
+    )
 
 
 def drift_is_harmless(context: Context) -> Finding | None:
@@ -177,7 +182,7 @@ def learns_at_all(context: Context) -> Finding | None:
             if rap is not None and zeros:
                 where = _where(context, shape, f"|W_H| = {size}")
                 found.append(finding(_differences(zeros[0], rap), 0.0, "above", where))
-    return min((f for f in found if f), key=lambda f: f.value, default=None)
+    return worst(found)
 
 
 FUTURE_CLAIMS = (

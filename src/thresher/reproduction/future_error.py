@@ -14,7 +14,7 @@ import pandas as pd
 
 from thresher.evaluation.future import FutureError
 from thresher.reproduction import plots
-from thresher.reproduction.paper_figure import Context, PaperFigure, pair_name
+from thresher.reproduction.paper_figure import Context, PaperFigure, for_each_data_set, pair_name
 from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Scale
 from thresher.reproduction.tasks import ALL, FutureFit, Kind, Shape
@@ -143,7 +143,8 @@ def draw(context: Context) -> None:
     """A panel for each distribution; then one with all distributions."""
     found = collected(context)
     context.table("future-error", found)
-    context.text("future-error-table.txt", as_markdown(found, context.scale.data[0]))
+    table = for_each_data_set(context.scale.data, lambda data: as_markdown(found, data))
+    context.text("future-error-table.txt", table)
     for data in context.scale.data:
         here = found[found["data"] == data]
         _draw_lines(context, data, here)

@@ -112,8 +112,9 @@ class MemoryProbe(PresentFit):
 
 
 def probes(scale: Scale, way: Way, pair: tuple[int, int]) -> list[MemoryProbe]:
-    """One line: a way at one (T, K)."""
+    """One line: a way at one (T, K). All queries on all rows need smaller workloads, too."""
     grid = scale.memory
+    small = grid.filtered_sizes if way == "held" and pair[1] == ALL else ()
     return [
         MemoryProbe(
             data=data,
@@ -127,9 +128,11 @@ def probes(scale: Scale, way: Way, pair: tuple[int, int]) -> list[MemoryProbe]:
             seed=seed,
             way=way,
             cap_mib=grid.cap_mib,
+            filtered=filtered,
         )
         for data in scale.data[-1:]
-        for size in sizes_within(data, scale.marginals.k, grid.sizes)
+        for filtered, sizes in ((True, small), (False, grid.sizes))
+        for size in sizes_within(data, scale.marginals.k, sizes)
         for seed in range(grid.repetitions)
     ]
 
@@ -150,19 +153,20 @@ def tasks(scale: Scale) -> Sequence[Task]:
 
 
 def collected(context: Context) -> pd.DataFrame:
-    """For each line and size whether every repetition fits, and the largest peak."""
+    """For each line and workload whether every repetition fits, and the largest peak."""
     parts = []
     for label, wanted in lines(context.scale).items():
         rows: list[dict[str, Any]] = [
             {
                 "data": task.parameters["data"], "size": task.parameters["size"], "line": label,
-                "fits": bool(result["fits"]), "peak": result["peak"], "queries": result["queries"],
+                "filtered": task.parameters["filtered"], "fits": bool(result["fits"]),
+                "peak": result["peak"], "queries": result["queries"],
             }
             for task, result in context.found(wanted)
         ]  # fmt: skip
         parts.append(pd.DataFrame(rows))
     every = pd.concat(parts, ignore_index=True)
-    grouped = every.groupby(["data", "line", "size"])
+    grouped = every.groupby(["data", "line", "filtered", "size"])
     return grouped.agg(
         fits=("fits", "all"), peak_mib=("peak", "max"), queries=("queries", "mean")
     ).reset_index()
@@ -181,11 +185,11 @@ def draw(context: Context) -> None:
             curves = []
             for style, label in enumerate(lines(context.scale)):
                 here = found[(found["data"] == data) & (found["line"] == label) & found["fits"]]
-                here = here.sort_values("size")
-                x, y = list(here["size"]), list(here["peak_mib"])
+                here = here.sort_values("queries")
+                x, y = list(here["queries"]), list(here["peak_mib"])
                 curves.append(plots.Curve(label, x, y, style))
             plots.draw_curves(axes, curves)
-            plots.sizes_axis(axes, sorted(found["size"].unique()), "|W|, thresholds")
+            plots.counts_axis(axes, "m, queries of the workload")
             axes.axhline(grid.cap_mib, color=plots.BLACK, linewidth=0.8)
             axes.set_ylabel("peak memory (MiB)")
             plots.legend_below(figure, axes, 2)

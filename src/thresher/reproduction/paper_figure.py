@@ -19,6 +19,7 @@ from thresher.reproduction import plots
 from thresher.reproduction.data import title_of
 from thresher.reproduction.running import Result, Store, Task
 from thresher.reproduction.scales import Scale
+from thresher.reproduction.tasks import ALL
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,24 @@ def is_of_the_paper(task: Task) -> bool:
     return getattr(task, "mechanism", None) != "auto"
 
 
+def optional_line(task: Task) -> str | None:
+    """The line without which a figure is still drawn, if a run is of one.
+
+    `auto` is ours. The paper's way needs JAX. GM and non-adaptive RAP hold the noisy answers of all
+    queries, and large workloads have more of these than a machine may have memory for.
+    """
+    if not is_of_the_paper(task):
+        return "auto"
+    if task.kind == "reference":
+        return "the paper's way in JAX"
+    if task.kind != "present":
+        return None
+    if getattr(task, "mechanism", None) == "gaussian_per_query":
+        return "GM"
+    is_non_adaptive = getattr(task, "queries_per_round", None) == ALL
+    return "non-adaptive RAP" if is_non_adaptive and task.parameters["mechanism"] == "rap" else None
+
+
 @dataclass(frozen=True)
 class PaperFigure:
     """A figure of the paper.
@@ -158,9 +177,39 @@ def least_per_repetition(
     return pd.DataFrame(rows)
 
 
+def means_of_whole(
+    frame: pd.DataFrame, by: Sequence[str], repetitions: int, *columns: str
+) -> pd.DataFrame:
+    """The means of the settings that have all their repetitions."""
+    if not len(frame):
+        return frame
+    counts = frame.groupby(list(by))["seed"].transform("size")
+    return means_of(frame[counts == repetitions], by, *columns)
+
+
 def means_of(frame: pd.DataFrame, by: Sequence[str], *columns: str) -> pd.DataFrame:
     """The means over repetitions of some columns, for each setting."""
     return frame.groupby(list(by))[list(columns)].mean().reset_index()
+
+
+def for_each_data_set(data: Sequence[str], table: Callable[[str], str]) -> str:
+    """A table for each data set, with its name above where there are several.
+
+    Example:
+        >>> print(for_each_data_set(["adult"], lambda name: "| 1 |"))
+        | 1 |
+        >>> print(for_each_data_set(["adult", "loans-0"], lambda name: "| 1 |").splitlines()[0])
+        **ADULT**
+    """
+    if len(data) == 1:
+        return table(data[0])
+    return "\n".join(f"**{title_of(name)}**\n\n{table(name)}" for name in data)
+
+
+def image_of(folder: Path, figure: str, data: str) -> Path | None:
+    """The plot of a figure on a data set, or on all of them, if there is one."""
+    names = (f"{figure}-{data}.png", f"{figure}.png")
+    return next((folder / name for name in names if (folder / name).exists()), None)
 
 
 def mean_and_margin(values: Iterable[float]) -> tuple[float, float]:

@@ -147,7 +147,7 @@ def draw_curves(axes: Axes, curves: Sequence[Curve]) -> None:
             axes.annotate(
                 note,
                 (x, under(x, y, curves)),
-                xytext=(0, -13 if x in lower else -6),
+                xytext=(0, -6 - 7 * lower.get(x, 0)),
                 textcoords="offset points",
                 ha="center",
                 va="top",
@@ -174,14 +174,18 @@ def under(x: float, y: float, curves: Sequence[Curve]) -> float:
     return y
 
 
-def crowded(sizes: Sequence[float]) -> set[float]:
-    """Sizes so near to the one before that their words have to stand lower.
+def crowded(sizes: Sequence[float]) -> dict[float, int]:
+    """For sizes near to the one before, how many lines lower their words have to stand.
 
     Example:
-        >>> crowded([1, 4, 16, 64, 256, 364])
-        {364}
+        >>> crowded([1, 4, 16, 64, 256, 278, 364])
+        {278: 1, 364: 2}
     """
-    return {later for earlier, later in pairwise(sorted(sizes)) if later < 2 * earlier}
+    lower: dict[float, int] = {}
+    for earlier, later in pairwise(sorted(sizes)):
+        if later < 2 * earlier:
+            lower[later] = lower.get(earlier, 0) + 1
+    return lower
 
 
 def sizes_axis(axes: Axes, sizes: Sequence[float], label: str) -> None:
@@ -191,7 +195,7 @@ def sizes_axis(axes: Axes, sizes: Sequence[float], label: str) -> None:
     axes.xaxis.set_major_locator(FixedLocator(list(sizes)))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(
-        FuncFormatter(lambda value, _: ("\n" if value in lower else "") + f"{value:g}")
+        FuncFormatter(lambda value, _: "\n" * lower.get(value, 0) + f"{value:g}")
     )
     axes.set_xlabel(label)
     if len(sizes) > 1:

@@ -1,16 +1,18 @@
 """Figure "Present error": adaptive and non-adaptive RAP, GM and All-0 over ε and |W|."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import pandas as pd
 
-from thresher.reproduction import plots
+from thresher.reproduction import norms_table, plots
 from thresher.reproduction.paper_figure import (
     Context,
     PaperFigure,
     best_pairs,
+    for_each_data_set,
     least_per_repetition,
-    means_of,
+    means_of_whole,
     pair_name,
 )
 from thresher.reproduction.running import Task
@@ -20,6 +22,7 @@ from thresher.reproduction.tasks import ALL, Choosing, Kind, PresentFit, sizes_w
 ADAPTIVE, NON_ADAPTIVE, GM, ALL_0 = "RAP, adaptive", "RAP, non-adaptive", "GM", "All-0"
 AUTO = "auto (ours)"
 STYLES = {ADAPTIVE: 0, AUTO: 3, NON_ADAPTIVE: 1, GM: 2, ALL_0: 6}
+PAIR = ["rounds", "queries_per_round"]
 BASELINES: dict[str, Kind] = {AUTO: "auto", GM: "gaussian_per_query", ALL_0: "all0"}
 
 
@@ -91,21 +94,38 @@ def draw(context: Context) -> None:
     """A panel for each ε; the (T, K) with the least error stands beside each point."""
     scale = context.scale
     setting = ["data", "epsilon", "size"]
-    parts = [best_pairs(context.frame(adaptive(scale)), setting).assign(mechanism=ADAPTIVE)]
-    compared: dict[str, Kind] = {NON_ADAPTIVE: "rap", **BASELINES}
+    every = context.frame(adaptive(scale))
+    best = best_pairs(every, setting)
+    parts = [best.assign(mechanism=ADAPTIVE)]
+    frames = {ADAPTIVE: every.merge(best[[*setting, *PAIR]])}
+    compared: dict[str, Kind] = {AUTO: "auto", NON_ADAPTIVE: "rap", **BASELINES}
     for label, kind in compared.items():
-        frame = context.whole(others(scale, kind))
-        if len(frame):
-            parts.append(means_of(frame, setting, "error").assign(mechanism=label))
+        frames[label] = _runs_of(context, kind)
+        means = means_of_whole(frames[label], setting, scale.marginals.repetitions, "error")
+        if len(means):
+            parts.append(means.assign(mechanism=label))
     found = pd.concat(parts, ignore_index=True)
     context.table("present-error", found)
     context.table(
         "present-error-per-repetition",
         least_per_repetition(context.frame(adaptive(scale)), setting),
     )
-    context.text("present-error-table.txt", as_markdown(found[found["data"] == scale.data[0]]))
+    table = for_each_data_set(scale.data, lambda data: as_markdown(found[found["data"] == data]))
+    context.text("present-error-table.txt", table)
+    norms_table.draw(context, frames)
     for data in scale.data:
         _draw_data(context, data, found[found["data"] == data])
+
+
+def _runs_of(context: Context, kind: Kind) -> pd.DataFrame:
+    """The runs of a line without (T, K); `auto` is left out where a data set lacks some of it."""
+    every = others(context.scale, kind)
+    if kind != "auto":
+        return context.frame(every)
+    parts = [
+        context.whole([task for task in every if task.data == data]) for data in context.scale.data
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def as_markdown(found: pd.DataFrame) -> str:
@@ -115,15 +135,17 @@ def as_markdown(found: pd.DataFrame) -> str:
     for (epsilon, size), here in found.groupby(["epsilon", "size"]):
         told = []
         for label in lines:
-            [row] = here[here["mechanism"] == label].to_dict("records")
-            pair = (
-                f" {pair_name(row['rounds'], row['queries_per_round'])}"
-                if label == ADAPTIVE
-                else ""
-            )
-            told.append(f"{row['error']:.4f}{pair}")
+            line = here[here["mechanism"] == label]
+            told += [_cell(row) for row in line.to_dict("records")] or ["—"]
         rows.append(f"| {epsilon:g} | {size} | {' | '.join(told)} |")
     return "\n".join(rows) + "\n"
+
+
+def _cell(row: dict[Hashable, Any]) -> str:
+    pair = ""
+    if row["mechanism"] == ADAPTIVE:
+        pair = f" {pair_name(row['rounds'], row['queries_per_round'])}"
+    return f"{row['error']:.4f}{pair}"
 
 
 def _draw_data(context: Context, data: str, found: pd.DataFrame) -> None:

@@ -11,9 +11,14 @@ import pandas as pd
 
 from thresher.reproduction import plots
 from thresher.reproduction.data import ADULT, LOANS, is_stand_in
-from thresher.reproduction.paper_figure import Context, PaperFigure, least_per_repetition
+from thresher.reproduction.paper_figure import (
+    Context,
+    PaperFigure,
+    for_each_data_set,
+    least_per_repetition,
+)
 from thresher.reproduction.paper_numbers import EPSILONS, DataName, paper_error
-from thresher.reproduction.present_error import adaptive
+from thresher.reproduction.present_error import AUTO, adaptive, others
 from thresher.reproduction.running import Task
 from thresher.reproduction.scales import Scale
 from thresher.reproduction.tasks import Choosing, sizes_within
@@ -22,15 +27,17 @@ from thresher.reproduction.variants import PRINTED
 CORRECT_LABEL = "RAP, correct scale"
 PRINTED_LABEL = f"RAP, {PRINTED} (not private at this ε)"
 PAPER_LABEL = "the paper, unfiltered"
+STYLES = {CORRECT_LABEL: 0, PRINTED_LABEL: 1, AUTO: 3, PAPER_LABEL: 6}
 SELECTIONS: dict[str, Choosing] = {CORRECT_LABEL: "oneshot", PRINTED_LABEL: "printed-osas"}
 SETTING = ["data", "epsilon", "size"]
 
 
 def tasks(scale: Scale) -> Sequence[Task]:
-    """The grid of present error, both ways."""
-    return [
+    """The grid of present error, both ways, and `auto`."""
+    both = [
         task for selection in SELECTIONS.values() for task in adaptive(scale, selection=selection)
     ]
+    return [*both, *others(scale, "auto")]
 
 
 def in_the_paper(data: str) -> DataName | None:
@@ -49,12 +56,15 @@ def paper_line(data: str, epsilon: float, size: int) -> float:
 
 
 def collected(context: Context) -> pd.DataFrame:
-    """Errors of both ways beside the paper's, one row a setting and a way."""
+    """Errors of both ways and of `auto` beside the paper's, one row a setting and a line."""
     parts = []
     for label, selection in SELECTIONS.items():
         frame = context.frame(adaptive(context.scale, selection=selection))
         if len(frame):
             parts.append(least_per_repetition(frame, SETTING).assign(line=label))
+    ours = context.whole(others(context.scale, "auto"))
+    if len(ours):
+        parts.append(least_per_repetition(ours, SETTING).assign(line=AUTO))
     found = pd.concat(parts, ignore_index=True)
     found["paper"] = [
         paper_line(data, epsilon, size)
@@ -67,14 +77,15 @@ def collected(context: Context) -> pd.DataFrame:
 
 def as_markdown(found: pd.DataFrame) -> str:
     """Both ways beside the paper, one row a setting, as the page shows it."""
-    lines = [
-        "| ε | \\|W\\| | correct scale | printed scale (not private at this ε) | the paper |",
-        "|---|---|---|---|---|",
-    ]
+    shown = [label for label in STYLES if label in set(found["line"])]
+    heads = " | ".join(
+        label.removeprefix("RAP, ").replace(PRINTED, "printed scale") for label in shown
+    )
+    lines = [f"| ε | \\|W\\| | {heads} | the paper |", "|---" * (3 + len(shown)) + "|"]
     for (epsilon, size), here in found.groupby(["epsilon", "size"]):
         told = [
             f"{row['least per repetition']:.3f} ({row['low']:.3f} to {row['high']:.3f})"
-            for label in SELECTIONS
+            for label in shown
             for row in here[here["line"] == label].to_dict("records")
         ]
         paper = float(here["paper"].iloc[0])
@@ -87,8 +98,10 @@ def draw(context: Context) -> None:
     """A panel for each ε."""
     found = collected(context)
     context.table("printed-osas", found)
-    first = found[found["data"] == context.scale.data[0]]
-    context.text("printed-osas-table.txt", as_markdown(first))
+    table = for_each_data_set(
+        context.scale.data, lambda data: as_markdown(found[found["data"] == data])
+    )
+    context.text("printed-osas-table.txt", table)
     grid = context.scale.marginals
     for data in context.scale.data:
         title = context.title(
@@ -104,19 +117,23 @@ def draw(context: Context) -> None:
                 axes.set_title(f"ε = {epsilon:g}")
                 axes.set_ylim(bottom=0)
             panels[0].set_ylabel("present error (share of records)")
-            plots.legend_below(figure, panels[0], 3)
+            plots.legend_below(figure, panels[0], 4)
             context.save(figure, context.name("printed-osas", data))
 
 
 def _curves(found: pd.DataFrame) -> list[plots.Curve]:
     curves = []
-    for style, label in enumerate(SELECTIONS):
+    for label, style in STYLES.items():
         line = found[found["line"] == label].sort_values("size")
+        if not len(line):
+            continue
         x, y = list(line["size"]), list(line["least per repetition"])
         curves.append(plots.Curve(label, x, y, style, list(line["low"]), list(line["high"])))
     paper = found.drop_duplicates("size").sort_values("size").dropna(subset="paper")
     if len(paper):
-        curves.append(plots.Curve(PAPER_LABEL, list(paper["size"]), list(paper["paper"]), 6))
+        curves.append(
+            plots.Curve(PAPER_LABEL, list(paper["size"]), list(paper["paper"]), STYLES[PAPER_LABEL])
+        )
     return curves
 
 

@@ -12,7 +12,7 @@ import io
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from types import TracebackType
@@ -159,6 +159,11 @@ class Store:
         lines = _lines_of(self.path.read_bytes(), self.path)
         told = (json.loads(line["parameters"]) for line in lines)
         return {parameters["data"] for parameters in told if "data" in parameters}
+
+    def results(self) -> Iterator[tuple[str, Result]]:
+        """The kind and the result of every run."""
+        for line in _lines_of(self.path.read_bytes(), self.path):
+            yield line["kind"], json.loads(line["result"])
 
     def __getitem__(self, task: Task) -> Result:
         return self._results[task.key]

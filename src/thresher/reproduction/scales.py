@@ -20,7 +20,7 @@ from thresher.reproduction.data import (
     LOANS_LIKE_SMALL,
     is_stand_in,
 )
-from thresher.reproduction.practice import AUTHORS, TEXT, Practice
+from thresher.reproduction.practice import AUTHORS, Practice
 from thresher.reproduction.tasks import Shape
 from thresher.wording import meant
 
@@ -122,10 +122,15 @@ class Memory:
     """The largest workloads that fit under a cap on memory, when all queries are held or not.
 
     One repetition: whether a workload fits depends on its number of queries, not on the noise.
+
+    Attributes:
+        sizes: Of unfiltered workloads.
+        filtered_sizes: Of filtered ones, for a way that cannot hold even one large marginal.
     """
 
     cap_mib: int = 3072
-    sizes: tuple[int, ...] = (1, 4, 16, 64, 256, 1024)
+    sizes: tuple[int, ...] = (1, 4, 16, 64, 256, 512, 1024)
+    filtered_sizes: tuple[int, ...] = (1, 4, 16, 24, 32)
     synthetic_rows: int = 1000
     repetitions: int = 1
 
@@ -281,7 +286,7 @@ QUICK = Scale(
         forms_repeats=9,
         repetitions=1,
     ),
-    memory=Memory(cap_mib=2048, sizes=(1, 4, 16, 64)),
+    memory=Memory(cap_mib=2048, sizes=(1, 4, 16, 64), filtered_sizes=(1, 4, 16)),
 )
 
 SMOKE = Scale(
@@ -332,7 +337,7 @@ SMOKE = Scale(
         forms_repeats=1,
         repetitions=1,
     ),
-    memory=Memory(cap_mib=1024, sizes=(1,), synthetic_rows=50),
+    memory=Memory(cap_mib=1024, sizes=(1,), filtered_sizes=(1,), synthetic_rows=50),
 )
 
 SCALES = {scale.name: scale for scale in (SMOKE, QUICK, PAPER)}
@@ -342,9 +347,7 @@ def largest_first(data: tuple[str, ...]) -> list[Scale]:
     """The scales at which runs may be stored, the paper's own first.
 
     The paper's scale is cut where it is not whole: a figure loses its largest workloads, not its
-    (T, K) or its repetitions. Of equal sizes, the paper's scale is before `quick`. Runs by the
-    paper's text are older than those by the authors' code, have various numbers of repetitions, and
-    come last.
+    (T, K) or its repetitions. Of equal sizes, the paper's scale is before `quick`.
 
     Args:
         data: The names of the data sets.
@@ -356,7 +359,6 @@ def largest_first(data: tuple[str, ...]) -> list[Scale]:
         ['paper, |W| ≤ 16', 'quick, |W| ≤ 16', 'paper, |W| ≤ 4']
     """
     paper, quick = replace(PAPER, data=data), replace(QUICK, data=data)
-    text = replace(quick, name="quick, by the text", practice=TEXT)
 
     def repeated(scale: Scale, times: int) -> Scale:
         return replace(scale.repeated(times), name=f"{scale.name}, {times} repetitions")
@@ -369,8 +371,6 @@ def largest_first(data: tuple[str, ...]) -> list[Scale]:
         paper.up_to(16),
         quick.up_to(16),
         paper.up_to(4),
-        *(repeated(text, times) for times in (40, 8, 6, 4)),
-        text,
     ]
 
 

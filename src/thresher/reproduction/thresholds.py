@@ -12,6 +12,7 @@ from thresher.reproduction.paper_figure import (
     best_pairs,
     counted,
     means_of,
+    means_of_whole,
     pair_name,
 )
 from thresher.reproduction.running import Task
@@ -77,7 +78,9 @@ def draw(context: Context) -> None:
         runs = fits(context.scale, kind)
         frame = context.whole(runs) if label == AUTO else context.frame(runs)
         if len(frame):  # GM holds every noisy answer, which the largest workloads do not allow
-            parts.append(means_of(frame, setting, "error").assign(mechanism=label))
+            repetitions = context.scale.thresholds.repetitions
+            means = means_of_whole(frame, setting, repetitions, "error")
+            parts.append(means.assign(mechanism=label))
     found = pd.concat(parts, ignore_index=True)
     context.table("thresholds-error", found)
     for data in context.scale.data:

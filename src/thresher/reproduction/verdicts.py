@@ -111,6 +111,22 @@ def factor(values: Iterable[float], bound: float, side: Side, where: str) -> Fin
     return Finding(value, low, high, bound, side, where)
 
 
+def worst(found: Iterable[Finding | None]) -> Finding | None:
+    """Of findings about one claim the one that speaks against it most, in shares of its bound.
+
+    Example:
+        >>> some = [Finding(x, x, x, bound=2.0, side="below", where="") for x in (1.0, 3.0)]
+        >>> worst(some).value
+        3.0
+    """
+
+    def against(one: Finding) -> float:
+        excess = (one.value - one.bound) / (abs(one.bound) or 1.0)
+        return excess if one.side == "below" else -excess
+
+    return max((one for one in found if one is not None), key=against, default=None)
+
+
 def exactly(value: float, bound: float, side: Side, where: str) -> Finding:
     """A number without sampling error, such as a count.
 
