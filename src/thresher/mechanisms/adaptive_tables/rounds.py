@@ -20,16 +20,14 @@ import numpy.typing as npt
 
 from thresher.mechanisms.adaptive_tables.plan import SELECTION_SHARE
 from thresher.privacy.measurements import TableMeasurement
-from thresher.relaxed.standardised import Residuals
+from thresher.relaxed.standardised import Residuals, explained_by_noise
 
 GROWTH = 2
 """How many times as much the next round gets after one that found nothing."""
 
-BEYOND_CHANCE = 0.5
-"""An error is found if some cell is off by more than √(2 ln cells) + 0.5 standard deviations."""
-
 CHANCE_OF_SQUARES = 4.0
-"""Or if the mean square is this many of its standard deviations above that of noise."""
+"""An error is found if noise does not explain the largest residual, or if their mean square is this
+many of its standard deviations above that of noise."""
 
 LAST_PART = Fraction(3, 2)
 """A round that would leave less than half of another takes all that is left."""
@@ -129,6 +127,6 @@ def noise_explains(residuals: Residuals) -> bool:
         >>> noise_explains(near), noise_explains(far)
         (True, False)
     """
-    largest = sqrt(2 * log(max(2, residuals.count))) + BEYOND_CHANCE
+    largest = explained_by_noise(residuals.count)
     squares = 1.0 + CHANCE_OF_SQUARES * sqrt(2.0 / residuals.count)
     return bool(residuals.largest <= largest and residuals.misfit <= squares)

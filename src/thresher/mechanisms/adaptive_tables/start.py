@@ -1,16 +1,16 @@
 """The first D' of adaptive tables: near the product of the noisy one-way tables."""
 
 from collections.abc import Sequence
-from math import log, sqrt
+from math import sqrt
 
 import numpy as np
 import numpy.typing as npt
 
-from thresher.mechanisms.adaptive_tables.rounds import BEYOND_CHANCE
 from thresher.privacy.measurements import Measurement, ResidualMeasurement, measured_tables
 from thresher.queries.threshold import Threshold
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.sparsemax import sparsemax
+from thresher.relaxed.standardised import explained_by_noise
 from thresher.release.sources import ResidualTables, joint_table
 from thresher.schema import Schema
 
@@ -120,7 +120,7 @@ def _beyond_noise(
     variance asks for: that of a few noisy shares tells little. Their nearest probabilities alone
     would put all people on the few values whose noise is largest.
     """
-    limit = sigma * (sqrt(2 * log(max(2, values))) + BEYOND_CHANCE)
+    limit = sigma * explained_by_noise(values)
     alike = np.ones(len(noisy), dtype=bool)
     mean = 1.0 / len(noisy)
     while alike.any():
