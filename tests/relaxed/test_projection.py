@@ -137,6 +137,17 @@ def test_every_iteration_can_be_recorded() -> None:
     assert result.reason == "iterations"
 
 
+@pytest.mark.parametrize("least", [0, 7])
+def test_a_good_fit_is_final_only_after_the_least_iterations(least: int) -> None:
+    rows = start()
+    queries = random_queries(8, k=3, r=3)
+    good = [QueryTargets(queries, answers(rows, queries) + 0.001, sigma=0.01)]
+    result = project(rows, good, stopping=Stopping(at_once=True, last_gain=1.0, least=least))
+    assert (result.reason, len(result.misfits) - 1) == ("noise", least)
+    with pytest.raises(ParameterError, match="least"):
+        Stopping(least=-1)
+
+
 def test_start_is_left_as_it_is() -> None:
     rows = start()
     before = rows.columns.copy()

@@ -42,6 +42,7 @@ class Stopping:
         last_gain: A good fit is final only if the last step brought no more than this share of the
             fall in misfit so far.
         at_once: Whether a D' that is good before the first iteration stays as it is.
+        least: A good fit is final only after this many iterations.
         progress: Stop when `window` iterations brought less than this share of the misfit, or of
             its fall so far where that is less.
         window: Number of iterations over which progress is judged.
@@ -52,6 +53,7 @@ class Stopping:
     largest: float = BEYOND_CHANCE
     last_gain: float = 0.1
     at_once: bool = False
+    least: int = 0
     progress: float = 0.01
     window: int = 50
     iterations: int = 2000
@@ -59,8 +61,8 @@ class Stopping:
     def __post_init__(self) -> None:
         if min(self.misfit, self.last_gain, self.progress) < 0.0:
             raise ParameterError("misfit, last_gain and progress must not be negative")
-        if self.window < 1 or self.iterations < 0:
-            raise ParameterError("window must be at least 1, and iterations at least 0")
+        if self.window < 1 or min(self.least, self.iterations) < 0:
+            raise ParameterError("window must be at least 1; least and iterations, at least 0")
 
     def is_good(self, latest: Residuals) -> bool:
         """Whether D' agrees with the answers as well as their noise allows."""
@@ -85,7 +87,7 @@ class Stopping:
         """
         fall = misfits[0] - misfits[-1]
         gain = misfits[-2] - misfits[-1] if len(misfits) > 1 else np.inf
-        good = self.is_good(latest)
+        good = self.is_good(latest) and len(misfits) > self.least
         if good and (gain <= self.last_gain * fall or (self.at_once and len(misfits) == 1)):
             return "noise"
         if len(misfits) > self.iterations:

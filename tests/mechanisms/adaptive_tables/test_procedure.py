@@ -238,3 +238,19 @@ def test_pairs_alone_where_noise_hides_the_rest(adult, size, most):
     )
     assert max(m.threshold.k for m in release.measurements) == 2
     assert errors_of(release.source.table, adult, work).max < most
+
+
+def test_synthetic_rows_err_little_more_than_answers_where_there_is_little_noise(adult):
+    """With 40 iterations at last, they erred 2.5 to 3 times as much."""
+    data = Records(adult.schema, [np.tile(codes, 10) for codes in adult.columns])
+    names = ("workclass", "education-num", "marital-status", "relationship", "race", "sex")
+    work = th.Workload(data.schema, [th.Threshold(three, r=1) for three in combinations(names, 3)])
+    ratios = []
+    for seed in range(3):
+        release = th.AdaptiveTables(epsilon=1, synthetic_rows=300).fit(
+            data, work, randomness=th.InsecureSeededRandomness(seed)
+        )
+        of_rows = SyntheticRows(release.source.rows, data.schema).table
+        answers = errors_of(release.source.table, data, work)
+        ratios.append(errors_of(of_rows, data, work).max / answers.max)
+    assert np.mean(ratios) < 2, ratios
