@@ -70,9 +70,8 @@ RESIDUAL_TAKEN = Work(7e-4)
 """What a residual of two or more features takes in each iteration before the rounds, however few
 cells it has, for the estimate."""
 
-CORRECTED_TAKEN, MOST_CORRECTED_TAKEN = 60, 180
-"""About how many iterations the correction of tables and the fit to them take, for the estimate:
-the first where n√ρ is at most 7000, and with less noise more."""
+CORRECTED_TAKEN = 60
+"""About how many iterations the correction of tables and the fit to them take, for the estimate."""
 
 CELL_TAKEN = 50
 """About as many bytes as a cell takes that was measured, for the estimate."""
@@ -403,8 +402,7 @@ class AdaptiveTablesProcedure:
             several = sum(marginal.k > 1 for marginal in plan.residuals.marginals)
             work += RESIDUAL_TAKEN.times(several * before)
             at_last = Work.fitting_tables(sum(fitted), len(fitted), rows)
-            taken = CORRECTED_TAKEN * max(1.0, precision)
-            work += at_last.times(SPARSE * min(MOST_CORRECTED_TAKEN, taken))
+            work += at_last.times(SPARSE * CORRECTED_TAKEN)
             any_of = [t.query_count(schema) for t in self.workload if t.r < t.k]
             work += Work.scoring(sum(any_of), len(any_of), rows)
         work += Work.fitting_tables(chosen / 2, plan.rounds / 2, rows).times(SPARSE * after)
