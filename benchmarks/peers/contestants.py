@@ -68,6 +68,7 @@ CONTESTANTS: dict[str, Contestant] = {
     "private_gsd": Contestant(
         others.private_gsd,
         _has("genetic_sd"),
-        "install github.com/giusevtr/private_gsd by its README (Python 3.9)",
+        "install github.com/giusevtr/private_gsd and smartnoise-synth, with a jax of its time",
+        is_told=False,
     ),
 }
