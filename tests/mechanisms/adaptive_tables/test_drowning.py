@@ -8,6 +8,9 @@ import pytest
 import thresher as th
 from thresher.data.records import Records
 from thresher.evaluation.errors import errors_of
+from thresher.mechanisms.adaptive_tables.drowning import is_drowned
+from thresher.privacy.measurements import TableMeasurement
+from thresher.relaxed.rows import RelaxedRows
 from thresher.release.sources import SyntheticRows
 
 
@@ -39,6 +42,22 @@ def test_where_noise_drowns_r_of_k_answers_they_stay_near_the_product_too(r, mos
     """Four seeds had 0.03 to 0.25 and 0.02 to 0.17; fitted to noise, at least 0.45 and 0.25."""
     release, data = noise_only(n=2000, epsilon=0.01, r=r)
     assert errors_of(release.source.table, data, release.workload).max < most
+
+
+@pytest.mark.parametrize(
+    ("sigma", "at_first", "after_rounds"),
+    [(12.0, True, True), (8.0, False, True), (4.0, False, False)],
+)
+def test_after_a_round_half_of_the_noise_is_enough(sigma, at_first, after_rounds):
+    """The largest answer of the product is 20 of 100 records, and the limit half of that."""
+    schema = th.Schema([th.IntegerRange(name="a", low=0, high=4, nulls=0)])
+    work = th.Workload(schema, [th.Threshold(("a",))])
+    rows = RelaxedRows(np.full((5, 10), 0.2, np.float32), (5,))
+    measured = [TableMeasurement(work[0], np.array([21, 19, 20, 22, 18]), sigma, 100)]
+    assert is_drowned(rows, measured, work) == at_first
+    assert is_drowned(rows, measured, work, after_rounds=True) == after_rounds
+    refuted = [TableMeasurement(work[0], np.array([100, 0, 0, 0, 0]), sigma, 100)]
+    assert not is_drowned(rows, refuted, work, after_rounds=True)
 
 
 def release_alone(release):

@@ -210,7 +210,7 @@ class AdaptiveTablesProcedure:
                 measured.append(m)
             if not stays:
                 rows = fits(rows, partial(self._fit, rows, measured, self._sparing(AFTER_ROUND)))
-            elif not is_drowned(first, measured, self.workload):
+            elif not is_drowned(first, measured, self.workload, after_rounds=True):
                 stays, rows = False, self._fitted(self._first(measured), measured, fits)
             progress(Step(ROUNDS, number, number + rounds.to_come, " × ".join(table.features)))
         if not number:
