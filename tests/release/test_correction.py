@@ -13,9 +13,12 @@ from thresher.release.document import seal_of
 from thresher.release.sources import SyntheticRows
 from thresher.release.sources.correction import (
     FAR_OFF,
+    LEAST_TOLERANCE,
     Correction,
+    count_far_off,
     surplus_of,
     tolerance_for,
+    tolerance_of_some,
     wrong_cells,
 )
 from thresher.tables import slabs_of
@@ -200,8 +203,32 @@ def test_answers_to_thresholds_are_near_those_of_residuals(any_of):
         [whole] = slabs_of(threshold.shape(source.schema), 1 << 30)
         noisy = source.residuals.table(threshold)(whole)
         found = table_of(source, threshold)
-        most = source.tolerance * source.residuals.noise(threshold)
+        most = source.tolerance_of_some * source.residuals.noise(threshold)
         assert np.abs(found - noisy).max() <= most + 1e-6
+
+
+def test_where_d_prime_is_wrong_answers_to_thresholds_may_differ_less(any_of):
+    release = any_of[0]
+    believing = replace(release.source, tolerance=4.0)
+    assert believing.answering(release.workload).tolerance_of_some == LEAST_TOLERANCE
+    # With 100 times the noise, D' is as good as noise allows.
+    noisy = [replace(m, sigma=100 * m.sigma) for m in release.measurements]
+    source = replace(believing, residuals=type(release.source.residuals).of(noisy, release.schema))
+    answers = sum(threshold.query_count(release.schema) for threshold in release.workload)
+    found = source.answering(release.workload).tolerance_of_some
+    assert found == tolerance_of_some(answers, 0) > LEAST_TOLERANCE
+
+
+def test_answers_to_thresholds_are_believed_by_how_often_d_prime_is_wrong():
+    found = [tolerance_of_some(10**6, wrong) for wrong in (0, 10, 100, 10**5)]
+    assert found == sorted(found, reverse=True)
+    assert found[0] == tolerance_for(10**6, 0)
+    assert found[-1] == LEAST_TOLERANCE
+
+
+def test_far_off_cells_are_counted_for_each_limit():
+    off = np.random.default_rng(0).normal(0, 3, (20, 30))
+    assert count_far_off(off).tolist() == [int((off > limit).sum()) for limit in FAR_OFF]
 
 
 def test_they_are_better_than_those_of_few_rows(any_of):
@@ -219,6 +246,7 @@ def test_a_query_about_any_gets_the_answer_of_its_cell(any_of, tmp_path):
     release.save(tmp_path / "saved")
     loaded = th.load(tmp_path / "saved")
     assert loaded.source.weights == release.source.weights
+    assert loaded.source.tolerance_of_some == release.source.tolerance_of_some
     rng = np.random.default_rng(0)
     for threshold in release.workload:
         table = table_of(loaded.source, threshold)

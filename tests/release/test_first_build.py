@@ -74,6 +74,16 @@ def test_a_release_of_version_5_answers_as_it_did(tmp_path):
         assert found == pytest.approx([0.50539562828, 0.52010576340, 0.08082784135], rel=1e-6)
 
 
+def test_a_release_of_version_6_answers_as_it_did(tmp_path):
+    """Before version 7, one tolerance was for cells of tables and r-of-k answers."""
+    release = th.load(OLD.parent / "version_6")
+    release.save(tmp_path / "again")
+    queries = ("any of: age=21, rooms=2", "any of: age=22, rooms=2", "age=21, rooms=2")
+    for again in (release, th.load(tmp_path / "again")):
+        found = [again.answer(query) for query in queries]
+        assert found == pytest.approx([0.43476613703, 0.42615978889, 0.06280330895], rel=1e-6)
+
+
 def test_a_ledger_of_the_first_build_goes_on(tmp_path):
     copy = tmp_path / "people.ledger"
     copy.write_bytes((OLD / "people.ledger").read_bytes())

@@ -198,7 +198,7 @@ def test_no_folder_at_all(tmp_path):
         assert str(caught.value).isprintable()
 
 
-@pytest.mark.parametrize("version", [0, 7, None, "1"])
+@pytest.mark.parametrize("version", [0, 8, None, "1"])
 def test_another_version(saved, version):
     edit(saved, lambda about: {**about, "version": version})
     with pytest.raises(

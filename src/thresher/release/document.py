@@ -12,7 +12,7 @@ from thresher.errors import ReleaseError
 from thresher.release.json_schema import fault_of
 
 FORMAT = "thresher-release"
-VERSION = 6
+VERSION = 7
 """The version that is written. What is new in it:
 
 - 2: another unit than one record that is replaced. Readers of version 1 would show the wrong
@@ -22,8 +22,9 @@ VERSION = 6
 - 5: D' and noisy tables are averaged, and corrected tables add up to 1. Earlier readers would give
   other answers.
 - 6: answers to r-of-k thresholds are corrected by residuals. Earlier readers would not do that.
+- 7: these have a tolerance of their own. Earlier readers would use that of tables.
 """
-VERSIONS = (1, 2, 3, 4, 5, VERSION)
+VERSIONS = tuple(range(1, VERSION + 1))
 
 
 @cache
@@ -32,7 +33,7 @@ def json_schema() -> Mapping[str, Any]:
 
     Example:
         >>> json_schema()["properties"]["version"]["enum"]
-        [1, 2, 3, 4, 5, 6]
+        [1, 2, 3, 4, 5, 6, 7]
     """
     schema: dict[str, Any] = json.loads(
         files("thresher.release").joinpath("release.schema.json").read_text("utf-8")

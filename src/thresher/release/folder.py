@@ -183,7 +183,10 @@ def _check_promise(release: Release, promise: dict[str, float]) -> None:
 def _read_source(
     folder: Path, about: dict[str, Any], measurements: Sequence[Measurement], schema: Schema
 ) -> AnswerSource:
-    error, tolerance, largest = (about.get(n) for n in ("miss", "reach", "largest_fitted"))
+    error, largest = about.get("miss"), about.get("largest_fitted")
+    tolerance, of_some = about.get("reach"), about.get("reach_of_some")
+    if tolerance is None:
+        tolerance = TOLERANCE
     kind = about["answers_from"]
     if kind == Zeros.kind:
         return Zeros()
@@ -199,7 +202,7 @@ def _read_source(
         schema,
         error,
         measurements,
-        tolerance=TOLERANCE if tolerance is None else tolerance,
+        tolerance=tolerance,
         largest_fitted=None if largest is None else int(largest),
         averages=bool(about.get("averages")),
         surpluses={
@@ -214,6 +217,7 @@ def _read_source(
             Threshold(given["features"], given["r"]): float(given["weight"])
             for given in about.get("weights") or ()
         },
+        tolerance_of_some=tolerance if of_some is None else of_some,
     )
     for threshold in source.weights:
         if source.residuals.answerable(threshold.features) is None:

@@ -113,7 +113,8 @@ def _about(
         "secure_randomness": release.is_secure,
         "answers_from": release.source.kind,
         # Every release states all parameters of sources, those that it lacks as null.
-        **dict.fromkeys(("miss", "reach", "largest_fitted", "averages", "surpluses", "weights")),
+        **dict.fromkeys(("miss", "reach", "reach_of_some", "largest_fitted")),
+        **dict.fromkeys(("averages", "surpluses", "weights")),
         **release.source.parameters(),
         "measured_queries": query_count,
         "measured_tables": [

@@ -22,9 +22,11 @@ from thresher.release.sources.correction import (
     NEVER_CLAMPED,
     CorrectedMarginal,
     Correction,
+    count_far_off,
     least_tolerance,
     surplus_of,
     tolerance_for,
+    tolerance_of_some,
     weight_of,
     wrong_cells,
 )
@@ -69,6 +71,7 @@ class RowsAndTables(SyntheticRows):
         residuals: The measured residuals.
         weights: For each r-of-k threshold that the residuals have noisy answers to, their weight.
             The answers to no other are corrected.
+        tolerance_of_some: How many standard deviations D' may differ from these noisy answers.
     """
 
     kind: ClassVar[str] = "rows and tables"
@@ -81,6 +84,7 @@ class RowsAndTables(SyntheticRows):
     leasts: Mapping[frozenset[str], float] = field(default_factory=dict)
     residuals: ResidualTables = field(kw_only=True)
     weights: Mapping[Threshold, float] = field(default_factory=dict)
+    tolerance_of_some: float = TOLERANCE
 
     @classmethod
     def of(
@@ -131,10 +135,10 @@ class RowsAndTables(SyntheticRows):
                 total += float(np.square(off[many]).sum())
                 cells += int(many.sum())
                 with_nobody += int((~many).sum())
-                far_off += [int((off[~many] > limit).sum()) for limit in FAR_OFF]
+                far_off += count_far_off(off[~many])
             leasts[key] = least_tolerance(total / max(1, cells))
         cells = sum(table.shares.size for table in self.tables.values())
-        tolerance = tolerance_for(cells, wrong_cells(far_off.tolist(), with_nobody))
+        tolerance = tolerance_for(cells, wrong_cells(far_off, with_nobody))
         return replace(self, tolerance=tolerance, averages=True, leasts=leasts)
 
     def differences(self) -> Residuals:
@@ -166,16 +170,21 @@ class RowsAndTables(SyntheticRows):
             workload: The thresholds. Those whose residuals were not all measured have no weight.
         """
         found: dict[Threshold, float] = {}
+        far_off, answers = np.zeros(len(FAR_OFF), np.int64), 0
         for threshold in workload:
             if threshold.r < threshold.k and self.residuals.answerable(threshold.features):
                 of_rows, noisy = super().table(threshold), self.residuals.table(threshold)
-                squares = sum(
-                    float(np.square(of_rows(slab) - noisy(slab), dtype=np.float64).sum())
-                    for slab in slabs_of(threshold.shape(self.schema))
-                )
-                square = squares / threshold.query_count(self.schema)
-                found[threshold] = weight_of(square, self.residuals.noise(threshold))
-        return replace(self, weights=found)
+                sigma, squares = self.residuals.noise(threshold), 0.0
+                for slab in slabs_of(threshold.shape(self.schema)):
+                    off = np.abs(of_rows(slab) - noisy(slab), dtype=np.float64)
+                    squares += float(np.square(off).sum())
+                    # Without noise the answers are known.
+                    far_off += count_far_off(off / sigma) if sigma else 0
+                size = threshold.query_count(self.schema)
+                answers += size
+                found[threshold] = weight_of(squares / size, sigma)
+        tolerance = tolerance_of_some(answers, wrong_cells(far_off, answers))
+        return replace(self, weights=found, tolerance_of_some=min(self.tolerance, tolerance))
 
     def corrected(self, largest: int) -> Iterator[TableMeasurement]:
         """The corrected tables, as if they had been measured with a part of their noise.
@@ -205,7 +214,10 @@ class RowsAndTables(SyntheticRows):
         """How the answers to each r-of-k threshold are corrected that has a weight."""
         return {
             threshold: Correction(
-                self.residuals.noise(threshold), self.tolerance, averages=False, weight=weight
+                self.residuals.noise(threshold),
+                self.tolerance_of_some,
+                averages=False,
+                weight=weight,
             )
             for threshold, weight in self.weights.items()
         }
@@ -265,6 +277,7 @@ class RowsAndTables(SyntheticRows):
         return {
             **super().parameters(),
             "reach": self.tolerance,
+            "reach_of_some": self.tolerance_of_some,
             "largest_fitted": self.largest_fitted,
             "averages": self.averages,
             "surpluses": [
