@@ -212,8 +212,8 @@ def tolerance_of_some(answers: int, wrong: float) -> float:
 
     These have many people, so it is at least what it is in such cells of a table. On 64 1-of-3
     thresholds of a census at ε = 1, where D' was off by up to 13 standard deviations, this made the
-    largest error 0.76 times as large, on churn at ε = 10 0.93 times; on 17 fits of ten other tables
-    W was 0, or D' already believed less, and nothing changed.
+    largest error 0.76 times as large, on churn at ε = 10 0.93 times; on 17 other fits of twelve
+    tables W was 0, or the tolerance of tables smaller, and nothing changed.
 
     Args:
         answers: How many there are.
