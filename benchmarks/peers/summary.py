@@ -97,14 +97,20 @@ def ratios(found: Found, mechanism: str) -> dict[Place, float]:
 def worse_than(found: Found, mechanism: str, other: str) -> list[Place]:
     """Where a mechanism is worse than another by more than a standard error of the difference.
 
-    With one seed there is none, and any difference counts.
+    Seeds that both have are compared, because a seed also draws the workload. With one of them
+    there is no standard error, and any difference counts.
+
+    Example:
+        >>> both = {"one": Mean({0: 5.0, 1: 3.0}), "two": Mean({0: 4.0, 1: 2.1})}
+        >>> worse_than({("churn", "pairs x 64", 1.0): both}, "one", "two")
+        [('churn', 'pairs x 64', 1.0)]
     """
     places = []
     for place, by_name in found.items():
         if mechanism in by_name and other in by_name:
-            one, two = by_name[mechanism], by_name[other]
-            error = np.nan_to_num(math.hypot(one.error, two.error))
-            if one.value > two.value + error:
+            one, two = by_name[mechanism].by_seed, by_name[other].by_seed
+            gap = Mean({seed: one[seed] - two[seed] for seed in one.keys() & two.keys()})
+            if gap.by_seed and gap.value > np.nan_to_num(gap.error):
                 places.append(place)
     return places
 

@@ -19,7 +19,7 @@ from benchmarks.peers.page import section
 from benchmarks.peers.prediction import predicted, split
 from benchmarks.peers.results import Results
 from benchmarks.peers.running import Caps, run_one
-from benchmarks.peers.summary import Mean, ratios
+from benchmarks.peers.summary import Mean, ratios, worse_than
 from benchmarks.tables import HELD_OUT, LATE, TUNING
 from thresher.data.exact import exact_answers
 from thresher.evaluation.errors import errors_of
@@ -228,6 +228,19 @@ def test_mechanisms_are_compared_over_the_seeds_that_both_have():
     assert ratios(found, "auto") == {place: 1.0}
     assert ratios(found, "rap") == {place: 2.0}
     assert ratios(found, "aim") == {}
+
+
+def test_worse_is_by_more_than_a_standard_error_over_common_seeds():
+    place = ("churn", "pairs x 64", 1.0)
+
+    def is_worse(auto, rap):
+        return bool(worse_than({place: {"auto": Mean(auto), "rap": Mean(rap)}}, "auto", "rap"))
+
+    assert is_worse({0: 5.0, 1: 3.0}, {0: 4.0, 1: 2.1})  # workloads differ more than mechanisms
+    assert not is_worse({0: 5.0, 1: 3.0}, {0: 4.0, 1: 3.5})
+    assert is_worse({0: 5.0}, {0: 4.0})
+    assert not is_worse({0: 5.0}, {0: 6.0, 1: 1.0})
+    assert not is_worse({0: 5.0}, {1: 1.0})
 
 
 def test_accuracies_are_shown_beside_those_of_real_records(tmp_path):
