@@ -293,10 +293,15 @@ def test_features_with_a_single_value_can_be_asked_for(asked, neighbours, epsilo
     assert not known or neighbours == "add-remove" or answer.error_bar == 0
 
 
-def test_best_on_average_come_from_d_prime_alone(any_of):
+def test_best_on_average_come_from_d_prime_alone_but_for_r_of_k_answers(any_of):
     release, adult = any_of
     mechanism = th.AdaptiveTables(epsilon=1, synthetic_rows=30, optimise="mean")
-    assert not mechanism.fit(adult, release.workload, progress=False).source.weights
+    source = mechanism.fit(adult, release.workload, progress=False).source
+    assert set(source.weights) == set(release.workload)
+    marginal = th.Threshold(("race", "sex", "marital-status"))
+    assert frozenset(marginal.features) in source.tables
+    of_rows = table_of(SyntheticRows(source.rows, source.schema), marginal)
+    assert np.array_equal(table_of(source, marginal), of_rows)
 
 
 def test_weights_need_their_residuals(any_of, tmp_path):

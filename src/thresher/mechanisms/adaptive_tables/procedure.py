@@ -127,6 +127,10 @@ noise tells, and the corrected tables are better.
 Total variation of corrected tables in place of D' (32 fits of eight tables, 16 3-way and 64 pairs):
 above 1.1, all at ε = 10, 0.20 to 0.87 (fertility 0.47 at 4.0, birthdays 0.68 at 1.8, insteval 0.83
 at 1.14). Below, 0.87 to 1.09 at ε = 1, and 0.80 to 1.57 at ε = 10.
+
+r-of-k answers that follow from residuals are corrected in any case: only where D' is off by more
+than noise does that move them. Mean over thresholds of the largest error of 64 1-of-3: 0.99 times
+that of D' alone (0.96 to 1.005; 13 fits of ten tables, ε = 1 and 10), largest error 0.94 times.
 """
 
 FEW_FEATURES = 2
@@ -336,7 +340,7 @@ class AdaptiveTablesProcedure:
         source = replace(self._corrected(rows, measured), prediction_error=error)
         if alone or (self.optimise == "mean" and source.differences().misfit <= BEYOND_NOISE):
             source = source.alone()
-        else:
+        if not alone:
             source = source.answering(self.workload)
         return Outcome(source, tuple(measured), {"rounds_taken": len(taken)})
 
