@@ -67,7 +67,7 @@ CONTESTANTS: dict[str, Contestant] = {
     "dpsynth_swift": DPSYNTH(others.dpsynth_swift),
     "private_gsd": Contestant(
         others.private_gsd,
-        _has("genetic_sd"),
+        _has("genetic_sd", "smartnoise-synth"),
         "install github.com/giusevtr/private_gsd and smartnoise-synth, with a jax of its time",
         is_told=False,
     ),

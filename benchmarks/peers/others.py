@@ -1,8 +1,9 @@
 """Peers that are not on PyPI. Their users install them; these adapters import them if present.
 
 dpsynth (google/dpsynth at cf8075f, 0.3.0) was run with Python 3.12, mbi 2.0.0 and dp-accounting
-0.6 of PyPI. Private-GSD (giusevtr/private_gsd at f6150d7) pins jax 0.4.6; it was run with Python
-3.11, jax 0.4.26 and NumPy 1.26. GEM is research code without an interface that could be imported.
+0.6 of PyPI. Private-GSD (giusevtr/private_gsd at f6150d7, whose extra `cpu` pins jax 0.4.6) was run
+with Python 3.11, jax 0.4.26 and NumPy 1.26. GEM is research code without an interface that could be
+imported.
 """
 
 from typing import Any

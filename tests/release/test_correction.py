@@ -18,7 +18,7 @@ from thresher.release.sources.correction import (
     count_far_off,
     surplus_of,
     tolerance_for,
-    tolerance_of_some,
+    tolerance_for_r_of_k,
     wrong_cells,
 )
 from thresher.tables import slabs_of
@@ -203,24 +203,24 @@ def test_answers_to_thresholds_are_near_those_of_residuals(any_of):
         [whole] = slabs_of(threshold.shape(source.schema), 1 << 30)
         noisy = source.residuals.table(threshold)(whole)
         found = table_of(source, threshold)
-        most = source.tolerance_of_some * source.residuals.noise(threshold)
+        most = source.tolerance_of_r_of_k * source.residuals.noise(threshold)
         assert np.abs(found - noisy).max() <= most + 1e-6
 
 
 def test_where_d_prime_is_wrong_answers_to_thresholds_may_differ_less(any_of):
     release = any_of[0]
     believing = replace(release.source, tolerance=4.0)
-    assert believing.answering(release.workload).tolerance_of_some == LEAST_TOLERANCE
+    assert believing.answering(release.workload).tolerance_of_r_of_k == LEAST_TOLERANCE
     # With 100 times the noise, D' is as good as noise allows.
     noisy = [replace(m, sigma=100 * m.sigma) for m in release.measurements]
     source = replace(believing, residuals=type(release.source.residuals).of(noisy, release.schema))
     answers = sum(threshold.query_count(release.schema) for threshold in release.workload)
-    found = source.answering(release.workload).tolerance_of_some
-    assert found == tolerance_of_some(answers, 0) > LEAST_TOLERANCE
+    found = source.answering(release.workload).tolerance_of_r_of_k
+    assert found == tolerance_for_r_of_k(answers, 0) > LEAST_TOLERANCE
 
 
 def test_answers_to_thresholds_are_believed_by_how_often_d_prime_is_wrong():
-    found = [tolerance_of_some(10**6, wrong) for wrong in (0, 10, 100, 10**5)]
+    found = [tolerance_for_r_of_k(10**6, wrong) for wrong in (0, 10, 100, 10**5)]
     assert found == sorted(found, reverse=True)
     assert found[0] == tolerance_for(10**6, 0)
     assert found[-1] == LEAST_TOLERANCE
@@ -246,7 +246,7 @@ def test_a_query_about_any_gets_the_answer_of_its_cell(any_of, tmp_path):
     release.save(tmp_path / "saved")
     loaded = th.load(tmp_path / "saved")
     assert loaded.source.weights == release.source.weights
-    assert loaded.source.tolerance_of_some == release.source.tolerance_of_some
+    assert loaded.source.tolerance_of_r_of_k == release.source.tolerance_of_r_of_k
     rng = np.random.default_rng(0)
     for threshold in release.workload:
         table = table_of(loaded.source, threshold)
@@ -302,6 +302,16 @@ def test_best_on_average_come_from_d_prime_alone_but_for_r_of_k_answers(any_of):
     assert frozenset(marginal.features) in source.tables
     of_rows = table_of(SyntheticRows(source.rows, source.schema), marginal)
     assert np.array_equal(table_of(source, marginal), of_rows)
+    rows = SyntheticRows(source.rows, source.schema)
+    moved = [
+        t for t in source.weights if not np.array_equal(table_of(source, t), table_of(rows, t))
+    ]
+    assert moved
+    for threshold in moved:
+        [whole] = slabs_of(threshold.shape(source.schema), 1 << 30)
+        noisy = source.residuals.table(threshold)(whole)
+        most = source.tolerance_of_r_of_k * source.residuals.noise(threshold)
+        assert np.abs(table_of(source, threshold) - noisy).max() <= most + 1e-6 < 1
 
 
 def test_weights_need_their_residuals(any_of, tmp_path):

@@ -407,6 +407,7 @@ CHANGES = {
     "a miss in words": lambda about: {**about, "miss": "little"},
     "a largest table below 0": lambda about: {**about, "largest_fitted": -1},
     "a reach below 0": lambda about: {**about, "reach": -1.0},
+    "a tolerance below 0": lambda about: {**about, "tolerance_of_r_of_k": -1.0},
     "a reach that is no number": lambda about: {**about, "reach": float("nan")},
     "another schema": lambda about: {**about, "schema": "0" * 64},
     "tables in words": lambda about: {**about, "measured_tables": "all"},

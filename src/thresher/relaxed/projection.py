@@ -11,7 +11,7 @@ from thresher.relaxed.compilation import cores_for
 from thresher.relaxed.optimisers import AcceleratedProjection, Iterate, Optimiser, PaperAdam
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.softmax import SoftmaxAdam, softmax_rows
-from thresher.relaxed.standardised import BEYOND_CHANCE, Residuals, explained_by_noise
+from thresher.relaxed.standardised import BEYOND_CHANCE, Residuals, largest_by_noise
 from thresher.relaxed.targets import Misfit, Target
 
 OPTIMISERS: dict[str, Optimiser] = {
@@ -66,7 +66,7 @@ class Stopping:
 
     def is_good(self, latest: Residuals) -> bool:
         """Whether D' agrees with the answers as well as their noise allows."""
-        largest = explained_by_noise(latest.count, self.largest)
+        largest = largest_by_noise(latest.count, self.largest)
         return bool(latest.misfit <= self.misfit and latest.largest <= largest)
 
     def reason(self, misfits: Sequence[float], latest: Residuals) -> str | None:

@@ -7,7 +7,7 @@ BEYOND_CHANCE = 0.5
 """The largest of N residuals is explained by noise up to √(2 ln N) + 0.5 standard deviations."""
 
 
-def explained_by_noise(count: int, beyond: float = BEYOND_CHANCE) -> float:
+def largest_by_noise(count: int, beyond: float = BEYOND_CHANCE) -> float:
     """How far the largest of some residuals may be off before noise no longer explains it.
 
     Args:
@@ -15,7 +15,7 @@ def explained_by_noise(count: int, beyond: float = BEYOND_CHANCE) -> float:
         beyond: How far above √(2 ln N).
 
     Example:
-        >>> round(explained_by_noise(1000), 2)
+        >>> round(largest_by_noise(1000), 2)
         4.22
     """
     return sqrt(2 * log(max(2, count))) + beyond

@@ -22,7 +22,7 @@ VERSION = 7
 - 5: D' and noisy tables are averaged, and corrected tables add up to 1. Earlier readers would give
   other answers.
 - 6: answers to r-of-k thresholds are corrected by residuals. Earlier readers would not do that.
-- 7: these have a tolerance of their own. Earlier readers would use that of tables.
+- 7: these have a separate tolerance. Earlier readers would use that of tables.
 """
 VERSIONS = tuple(range(1, VERSION + 1))
 

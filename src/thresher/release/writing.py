@@ -113,7 +113,7 @@ def _about(
         "secure_randomness": release.is_secure,
         "answers_from": release.source.kind,
         # Every release states all parameters of sources, those that it lacks as null.
-        **dict.fromkeys(("miss", "reach", "reach_of_some", "largest_fitted")),
+        **dict.fromkeys(("miss", "reach", "tolerance_of_r_of_k", "largest_fitted")),
         **dict.fromkeys(("averages", "surpluses", "weights")),
         **release.source.parameters(),
         "measured_queries": query_count,

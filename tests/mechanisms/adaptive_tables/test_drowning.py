@@ -8,6 +8,7 @@ import pytest
 import thresher as th
 from thresher.data.records import Records
 from thresher.evaluation.errors import errors_of
+from thresher.mechanisms.adaptive_tables import procedure
 from thresher.mechanisms.adaptive_tables.drowning import is_drowned
 from thresher.privacy.measurements import TableMeasurement
 from thresher.relaxed.rows import RelaxedRows
@@ -58,6 +59,18 @@ def test_after_a_round_half_of_the_noise_is_enough(sigma, at_first, after_rounds
     assert is_drowned(rows, measured, work, after_rounds=True) == after_rounds
     refuted = [TableMeasurement(work[0], np.array([100, 0, 0, 0, 0]), sigma, 100)]
     assert not is_drowned(rows, refuted, work, after_rounds=True)
+
+
+def test_after_each_round_half_of_the_noise_is_asked_for(monkeypatch):
+    asked = []
+
+    def noted(*given, after_rounds=False):
+        asked.append(after_rounds)
+        return is_drowned(*given, after_rounds=after_rounds)
+
+    monkeypatch.setattr(procedure, "is_drowned", noted)
+    noise_only(n=2000, epsilon=0.01, rounds=2)
+    assert asked == [False, True, True]
 
 
 def release_alone(release):

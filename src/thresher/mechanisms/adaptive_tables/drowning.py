@@ -30,14 +30,14 @@ of 3, two seeds): 0.75 at ε = 0.01, 0.85 at 0.03, 0.98 at 0.1 and 1 at 0.3; 2 o
 seed: 0.71, 0.88 and 1.01. A limit of 1/4 gains half as much at 0.03; 1/16 is as good as 1/8.
 """
 
-AFTER_ROUNDS = 0.5
-"""Where D' stayed as it was, it does so after a round whose noise is at least so much of the limit.
-To fit D' to the one table of a round means fitting it to all the noise that was measured before.
+OF_LIMIT_AFTER_ROUNDS = 0.5
+"""After a round, the least noise need only be so much of the limit, if D' stayed as it was until
+then. To fit D' to the one table of a round means fitting it to all earlier noise as well.
 
-Of 234 fits (12 tables for tuning or of no benchmark, ε = 0.003 to 0.03), 27 differ with some such
-part. In these the largest error (mean over thresholds) was, in place of that with 1, with 0.7 0.86
-(0.72) times as large, with 0.5 0.81 (0.62) times, and 0.40 to 1.32 times in single fits, and with
-0.3 or none 0.83 (0.59) times, but 1.65 times in one.
+Of 234 fits (12 tables for tuning or of no benchmark, ε = 0.003 to 0.03), 27 change. Their largest
+error (mean over thresholds), in place of that with the whole limit: 0.86 times (0.72) with 0.7 of
+it; 0.81 (0.62) with 0.5, in single fits 0.40 to 1.32; 0.83 (0.59) with 0.3 or none, but 1.65 in
+one.
 """
 
 
@@ -68,6 +68,6 @@ def is_drowned(
         matches = np.array([largest[workload.schema.index(name)] for name in threshold.features])
         return part * float(threshold_by_counting(matches, threshold.r))
 
-    part = AFTER_ROUNDS if after_rounds else 1.0
-    drowned = least >= part * max(map(limit, workload))
+    of_limit = OF_LIMIT_AFTER_ROUNDS if after_rounds else 1.0
+    drowned = least >= of_limit * max(map(limit, workload))
     return drowned and noise_explains(source.differences())

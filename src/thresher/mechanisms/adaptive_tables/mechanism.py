@@ -31,9 +31,10 @@ class AdaptiveTables(Mechanism):
             empty, and the others show in the smaller tables that they add up to.
         optimise: `"max"` for the smallest largest error over the workload: answers stay near the
             noisy cells. `"mean"` for the smallest mean error: only pairs of features are measured
-            where noise would hide more, D' is fitted to less of the noise, and answers come from D'
-            alone, so that all tables agree with each other and add up to 1. (Where there is so
-            little noise that D' is far from the tables, answers are corrected all the same.)
+            where noise would hide more, D' is fitted to less of the noise, and answers to marginals
+            come from D' alone, so that all tables agree with each other and add up to 1. (Where
+            there is so little noise that D' is far from the tables, they are corrected all the
+            same, and so are r-of-k answers that follow from residuals.)
         seed: Seeds the random start of D', which is public and protects nothing.
         public: Records that are public, which D' starts from, at no cost. You vouch for them: the
             promise does not cover them.

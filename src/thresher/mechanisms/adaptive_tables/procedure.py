@@ -71,7 +71,8 @@ RESIDUAL_TAKEN = Work(7e-4)
 cells it has, for the estimate."""
 
 CORRECTED_TAKEN = 60
-"""About how many iterations the correction of tables and the fit to them take, for the estimate."""
+"""About how many iterations the correction of tables and the fit to them take, for the estimate.
+With little noise they are up to 160."""
 
 CELL_TAKEN = 50
 """About as many bytes as a cell takes that was measured, for the estimate."""
@@ -111,26 +112,29 @@ TO_CORRECTED = Projector(
 tables (30 iterations) this cut the largest error of D' itself, and so of records that are drawn
 from it, by 19 %, and that of answers by 2 %.
 
-It takes 40 iterations, and up to 160 while some cell is off by more than √(2 ln N) + 7 quarters of
-a standard deviation, about three. In place of 40, the largest error of D' itself was 0.83 times as
-large (12 fits of six tables at ε = 1; 0.19 times where it had been worst) and 0.71 times (eight at
-ε = 10), in 1.2 and 1.6 times the processor time; at ε = 0.1 nothing changed. With 2 in place of 3
-standard deviations it took 1.7 times as long at ε = 1 for the same errors. To begin anew, or with
-few features first, does harm: momentum is what brings the last cells near.
+A good fit ends after 40 iterations. Up to 160 are made as long as they bring progress, if some cell
+is off by more than √(2 ln N) + 7 quarters of a standard deviation, about three, or the mean square
+is above that of a quarter, as on few rows or at ε = 10. In place of 40, the largest error of D'
+itself was 0.83 times as large (12 fits of six tables at ε = 1; 0.19 times where it had been worst)
+and 0.71 times (eight at ε = 10), in 1.2 and 1.6 times the processor time; at ε = 0.1 nothing
+changed. With 2 in place of 3 standard deviations it took 1.7 times as long at ε = 1 for the same
+errors. To begin anew, or with few features first, does harm: momentum is what brings the last cells
+near.
 """
 
 BEYOND_NOISE = 1.1
-"""Where the mean error is to be small, answers come from D' alone, unless its mean square
-difference from the noisy cells is above so many variances: then n' rows cannot hold what little
-noise tells, and the corrected tables are better.
+"""Where the mean error is to be small, answers to marginals come from D' alone, unless its mean
+square difference from the noisy cells is above so many variances: then n' rows cannot hold what
+little noise tells, and the corrected tables are better.
 
 Total variation of corrected tables in place of D' (32 fits of eight tables, 16 3-way and 64 pairs):
 above 1.1, all at ε = 10, 0.20 to 0.87 (fertility 0.47 at 4.0, birthdays 0.68 at 1.8, insteval 0.83
 at 1.14). Below, 0.87 to 1.09 at ε = 1, and 0.80 to 1.57 at ε = 10.
 
-r-of-k answers that follow from residuals are corrected in any case: only where D' is off by more
-than noise does that move them. Mean over thresholds of the largest error of 64 1-of-3: 0.99 times
-that of D' alone (0.96 to 1.005; 13 fits of ten tables, ε = 1 and 10), largest error 0.94 times.
+r-of-k answers that follow from residuals are corrected in any case. Unless D' is off by more than
+noise, their weight is 0, and only answers beyond the tolerance move. Mean over thresholds of the
+largest error of 64 1-of-3: 0.99 times that of D' alone (0.96 to 1.005; 13 fits of ten tables, ε = 1
+and 10), largest error 0.94 times.
 """
 
 FEW_FEATURES = 2
@@ -338,10 +342,10 @@ class AdaptiveTablesProcedure:
             detectable = detectable_error(len(plan.candidates), least, n)
             error = prediction_error_of([prediction for _, prediction in late], detectable)
         source = replace(self._corrected(rows, measured), prediction_error=error)
-        if alone or (self.optimise == "mean" and source.differences().misfit <= BEYOND_NOISE):
-            source = source.alone()
         if not alone:
             source = source.answering(self.workload)
+        if alone or (self.optimise == "mean" and source.differences().misfit <= BEYOND_NOISE):
+            source = source.alone()
         return Outcome(source, tuple(measured), {"rounds_taken": len(taken)})
 
     def _corrected(self, rows: RelaxedRows, measured: Sequence[Measurement]) -> RowsAndTables:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from thresher.mechanisms.adaptive_tables.plan import SELECTION_SHARE
 from thresher.privacy.measurements import TableMeasurement
-from thresher.relaxed.standardised import Residuals, explained_by_noise
+from thresher.relaxed.standardised import Residuals, largest_by_noise
 
 GROWTH = 2
 """How many times as much the next round gets after one that found nothing."""
@@ -127,6 +127,6 @@ def noise_explains(residuals: Residuals) -> bool:
         >>> noise_explains(near), noise_explains(far)
         (True, False)
     """
-    largest = explained_by_noise(residuals.count)
+    largest = largest_by_noise(residuals.count)
     squares = 1.0 + CHANCE_OF_SQUARES * sqrt(2.0 / residuals.count)
     return bool(residuals.largest <= largest and residuals.misfit <= squares)

@@ -10,7 +10,7 @@ from thresher.privacy.measurements import Measurement, ResidualMeasurement, meas
 from thresher.queries.threshold import Threshold
 from thresher.relaxed.rows import RelaxedRows
 from thresher.relaxed.sparsemax import sparsemax
-from thresher.relaxed.standardised import explained_by_noise
+from thresher.relaxed.standardised import largest_by_noise
 from thresher.release.sources import ResidualTables, joint_table
 from thresher.schema import Schema
 
@@ -120,7 +120,7 @@ def _beyond_noise(
     variance asks for: that of a few noisy shares tells little. Their nearest probabilities alone
     would put all people on the few values whose noise is largest.
     """
-    limit = sigma * explained_by_noise(values)
+    limit = sigma * largest_by_noise(values)
     alike = np.ones(len(noisy), dtype=bool)
     mean = 1.0 / len(noisy)
     while alike.any():

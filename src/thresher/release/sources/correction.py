@@ -20,7 +20,8 @@ tables that is the nearest.
 The answers to an r-of-k threshold whose residuals were all measured are corrected in a simpler way:
 nearly all have many people. The weight of the noisy answers is one number for the threshold, by how
 far D' is off beyond noise, and D' may differ from them by t standard deviations. Where D' is wrong
-in many of these answers, t follows from how many, but is at least 1.
+in many of these answers, t follows from how many. It is then 1 or more, but never above that of
+tables.
 
 On 75 fits of 10 tables (16 and 64 3-way marginals and 64 pairs, ε = 0.1 and 1), against the same
 tolerance for all cells: largest error 0.97, total variation 0.73 (ε = 0.1) and 0.47 (ε = 1) times
@@ -165,6 +166,8 @@ def wrong_cells(far_off: npt.ArrayLike, cells: int) -> float:
 
     Noise moves N·p(x) of N cells by more than x standard deviations, give or take about the root of
     that. What is above it by more than two roots and one cell is counted, for the x with the most.
+    r-of-k answers share noise, so there the number may be above 0 where D' is right. Then noisy
+    answers are believed sooner.
 
     Args:
         far_off: In how many cells D' and the noisy cell differ by more than each of `FAR_OFF`.
@@ -207,7 +210,7 @@ def tolerance_for(cells: int, wrong: float) -> float:
     return min(usual, max(0.0, most - math.sqrt(2 * math.log(wrong))) / 2)
 
 
-def tolerance_of_some(answers: int, wrong: float) -> float:
+def tolerance_for_r_of_k(answers: int, wrong: float) -> float:
     """How many standard deviations D' may differ from the noisy answers to r-of-k thresholds.
 
     These have many people, so it is at least what it is in such cells of a table. On 64 1-of-3
@@ -220,7 +223,7 @@ def tolerance_of_some(answers: int, wrong: float) -> float:
         wrong: In how many of them D' is wrong.
 
     Example:
-        >>> [round(tolerance_of_some(10_000, wrong), 2) for wrong in (0, 10, 1000)]
+        >>> [round(tolerance_for_r_of_k(10_000, wrong), 2) for wrong in (0, 10, 1000)]
         [1.79, 1.07, 1.0]
     """
     return max(LEAST_TOLERANCE, tolerance_for(answers, wrong))

@@ -26,7 +26,7 @@ from thresher.release.sources.correction import (
     least_tolerance,
     surplus_of,
     tolerance_for,
-    tolerance_of_some,
+    tolerance_for_r_of_k,
     weight_of,
     wrong_cells,
 )
@@ -71,7 +71,7 @@ class RowsAndTables(SyntheticRows):
         residuals: The measured residuals.
         weights: For each r-of-k threshold that the residuals have noisy answers to, their weight.
             The answers to no other are corrected.
-        tolerance_of_some: How many standard deviations D' may differ from these noisy answers.
+        tolerance_of_r_of_k: How many standard deviations D' may differ from these noisy answers.
     """
 
     kind: ClassVar[str] = "rows and tables"
@@ -84,7 +84,7 @@ class RowsAndTables(SyntheticRows):
     leasts: Mapping[frozenset[str], float] = field(default_factory=dict)
     residuals: ResidualTables = field(kw_only=True)
     weights: Mapping[Threshold, float] = field(default_factory=dict)
-    tolerance_of_some: float = TOLERANCE
+    tolerance_of_r_of_k: float = TOLERANCE
 
     @classmethod
     def of(
@@ -153,7 +153,7 @@ class RowsAndTables(SyntheticRows):
         return Residuals(cells, total / max(1, cells), largest)
 
     def alone(self) -> "RowsAndTables":
-        """The same where all answers come from D', whatever the noisy tables say."""
+        """The same where answers about marginals come from D', whatever the noisy tables say."""
         return replace(self, tolerance=NEVER_CLAMPED, averages=False, surpluses={})
 
     def _both(self, key: frozenset[str]) -> Iterator[tuple[Table, Table]]:
@@ -178,13 +178,12 @@ class RowsAndTables(SyntheticRows):
                 for slab in slabs_of(threshold.shape(self.schema)):
                     off = np.abs(of_rows(slab) - noisy(slab), dtype=np.float64)
                     squares += float(np.square(off).sum())
-                    # Without noise the answers are known.
-                    far_off += count_far_off(off / sigma) if sigma else 0
-                size = threshold.query_count(self.schema)
-                answers += size
-                found[threshold] = weight_of(squares / size, sigma)
-        tolerance = tolerance_of_some(answers, wrong_cells(far_off, answers))
-        return replace(self, weights=found, tolerance_of_some=min(self.tolerance, tolerance))
+                    if sigma:  # otherwise the answers are known
+                        far_off += count_far_off(off / sigma)
+                        answers += off.size
+                found[threshold] = weight_of(squares / threshold.query_count(self.schema), sigma)
+        tolerance = tolerance_for_r_of_k(answers, wrong_cells(far_off, answers))
+        return replace(self, weights=found, tolerance_of_r_of_k=min(self.tolerance, tolerance))
 
     def corrected(self, largest: int) -> Iterator[TableMeasurement]:
         """The corrected tables, as if they had been measured with a part of their noise.
@@ -215,7 +214,7 @@ class RowsAndTables(SyntheticRows):
         return {
             threshold: Correction(
                 self.residuals.noise(threshold),
-                self.tolerance_of_some,
+                self.tolerance_of_r_of_k,
                 averages=False,
                 weight=weight,
             )
@@ -277,7 +276,7 @@ class RowsAndTables(SyntheticRows):
         return {
             **super().parameters(),
             "reach": self.tolerance,
-            "reach_of_some": self.tolerance_of_some,
+            "tolerance_of_r_of_k": self.tolerance_of_r_of_k,
             "largest_fitted": self.largest_fitted,
             "averages": self.averages,
             "surpluses": [
