@@ -215,7 +215,7 @@ def tolerance_for_r_of_k(answers: int, wrong: float) -> float:
 
     These have many people, so it is at least what it is in such cells of a table. On 64 1-of-3
     thresholds of a census at ε = 1, where D' was off by up to 13 standard deviations, this made the
-    largest error 0.76 times as large, on churn at ε = 10 0.93 times; on 17 other fits of twelve
+    largest error 0.81 times as large, on churn at ε = 10 0.93 times; on 17 other fits of twelve
     tables W was 0, or the tolerance of tables smaller, and nothing changed.
 
     Args:
