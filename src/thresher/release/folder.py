@@ -184,7 +184,7 @@ def _read_source(
     folder: Path, about: dict[str, Any], measurements: Sequence[Measurement], schema: Schema
 ) -> AnswerSource:
     error, largest = about.get("miss"), about.get("largest_fitted")
-    tolerance, of_some = about.get("reach"), about.get("tolerance_of_r_of_k")
+    tolerance, of_r_of_k = about.get("reach"), about.get("tolerance_of_r_of_k")
     if tolerance is None:
         tolerance = TOLERANCE
     kind = about["answers_from"]
@@ -217,7 +217,7 @@ def _read_source(
             Threshold(given["features"], given["r"]): float(given["weight"])
             for given in about.get("weights") or ()
         },
-        tolerance_of_r_of_k=tolerance if of_some is None else of_some,
+        tolerance_of_r_of_k=tolerance if of_r_of_k is None else of_r_of_k,
     )
     for threshold in source.weights:
         if source.residuals.answerable(threshold.features) is None:
