@@ -134,7 +134,8 @@ at 1.14). Below, 0.87 to 1.09 at ε = 1, and 0.80 to 1.57 at ε = 10.
 r-of-k answers that follow from residuals are corrected in any case. Unless D' is off by more than
 noise, their weight is 0, and only answers beyond the tolerance move. Mean over thresholds of the
 largest error of 64 1-of-3: 0.99 times that of D' alone (0.96 to 1.005; 13 fits of ten tables, ε = 1
-and 10), largest error 0.94 times.
+and 10), largest error 0.94 times. The tolerance of tables, which are not corrected, is no limit for
+theirs: with it, the mean on ADULT at ε = 10 was 1.09 times in place of 0.96 times that of D' alone.
 """
 
 FEW_FEATURES = 2
@@ -342,10 +343,10 @@ class AdaptiveTablesProcedure:
             detectable = detectable_error(len(plan.candidates), least, n)
             error = prediction_error_of([prediction for _, prediction in late], detectable)
         source = replace(self._corrected(rows, measured), prediction_error=error)
-        if not alone:
-            source = source.answering(self.workload)
         if alone or (self.optimise == "mean" and source.differences().misfit <= BEYOND_NOISE):
             source = source.alone()
+        if not alone:
+            source = source.answering(self.workload)
         return Outcome(source, tuple(measured), {"rounds_taken": len(taken)})
 
     def _corrected(self, rows: RelaxedRows, measured: Sequence[Measurement]) -> RowsAndTables:

@@ -21,7 +21,7 @@ The answers to an r-of-k threshold whose residuals were all measured are correct
 nearly all have many people. The weight of the noisy answers is one number for the threshold, by how
 far D' is off beyond noise, and D' may differ from them by t standard deviations. Where D' is wrong
 in many of these answers, t follows from how many. It is then 1 or more, but never above that of
-tables.
+tables where these are corrected.
 
 On 75 fits of 10 tables (16 and 64 3-way marginals and 64 pairs, ε = 0.1 and 1), against the same
 tolerance for all cells: largest error 0.97, total variation 0.73 (ε = 0.1) and 0.47 (ε = 1) times
